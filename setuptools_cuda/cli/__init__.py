@@ -1,0 +1,1 @@
+"""The ``setuptools-cuda`` command."""

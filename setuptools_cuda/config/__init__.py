@@ -1,0 +1,1 @@
+"""Words to Settings: the model, the loader, its checks and what is derived from it."""

@@ -1,0 +1,1 @@
+"""A BuildPlan to files: the build folder, the ninja file, the run."""

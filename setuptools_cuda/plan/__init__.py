@@ -1,0 +1,1 @@
+"""Targets and facts to a BuildPlan. Pure: no file, no process, no environment."""

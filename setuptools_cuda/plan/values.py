@@ -1,0 +1,133 @@
+"""The build plan: jobs, and the artifacts that they make. Frozen, and free of side effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from setuptools_cuda.resolve.values import Architecture, Code
+
+JobKind = Literal["cuda", "host", "cython", "device-link", "archive", "link"]
+ArtifactKind = Literal["extension", "library", "image", "header", "module"]
+
+
+@dataclass(frozen=True)
+class HostCommands:
+    """How host sources are compiled and linked: setuptools' customised compiler, or our own.
+
+    Each is an argument prefix: ``c`` and ``cxx`` end before the source, ``link`` before the
+    objects. Paths and libraries of the interpreter are already in them.
+    """
+
+    c: tuple[str, ...]
+    cxx: tuple[str, ...]
+    link_c: tuple[str, ...]
+    link_cxx: tuple[str, ...]
+    archiver: tuple[str, ...] = ("ar",)
+
+
+@dataclass(frozen=True)
+class PythonFacts:
+    """The interpreter that extensions are built for."""
+
+    include_dirs: tuple[str, ...]
+    version: tuple[int, int]
+    free_threaded: bool
+    extension_suffix: str
+    executable: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """One file a job makes, relative to the build folder."""
+
+    role: str
+    """'object', 'fatbin', 'ptx:90a', 'cubin:90a', 'ltoir', 'archive', 'shared', 'source'."""
+    file: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command. ``argv`` holds ``{out}``, ``{keep}`` and ``{depfile}`` where those paths go."""
+
+    key: str
+    kind: JobKind
+    argv: tuple[str, ...]
+    inputs: tuple[str, ...]
+    """Relative to the project root, or absolute; files that the command reads by name."""
+    needs: tuple[str, ...]
+    """Outputs of other jobs that it reads, relative to the build folder."""
+    outputs: tuple[Output, ...]
+    title: str
+    """As a person would say it: 'src/a.cu for sm_80, sm_90a'."""
+    used_by: tuple[str, ...]
+    """Titles of the targets that the outputs go to."""
+    codes: tuple[Code, ...] = ()
+    depfile: bool = False
+    memory: int = 0
+    """Bytes that it needs, 0 where unknown."""
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One file that goes into the wheel or into ``out_dir``."""
+
+    kind: ArtifactKind
+    target: str
+    file: str
+    """Where it is built, relative to the build folder; '' for a header, which is copied from ``source``."""
+    destination: str
+    """Path in the wheel (or the output folder), with '/'."""
+    source: str = ""
+    format: str = ""
+    """For images: ptx, cubin, fatbin, ltoir."""
+    architecture: Architecture | None = None
+    codes: tuple[Code, ...] = ()
+    rdc: bool = False
+    cudart: str = ""
+    compressed: bool = False
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """One source of a kernel module, with its images."""
+
+    source: str
+    """The path in the project, the key of ``MODULE.images``."""
+    attribute: str
+    facts: str
+    """A PTX file, relative to the build folder, that names and parameters are read from."""
+    images: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True)
+class KernelModulePlan:
+    """One kernel module to generate."""
+
+    module: str
+    destination: str
+    files: tuple[KernelFile, ...]
+    serves: tuple[str, ...] = ()
+    driver: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """All that a build does, decided before anything runs."""
+
+    jobs: tuple[Job, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    kernel_modules: tuple[KernelModulePlan, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    summary: str = ""
+    """The first line of a build: toolkit, architectures, what they cost."""
+    requirements: tuple[str, ...] = ()
+    """What the project must declare for its installed files to load."""
+    toolchain_identity: str = ""
+    parallel: int = 1
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Labelled facts for the manifest: toolkit, host compiler, architectures."""

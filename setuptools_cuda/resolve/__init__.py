@@ -1,0 +1,1 @@
+"""Settings to Toolchain and Architectures, each with where it was found."""
