@@ -8,7 +8,7 @@ compiler speaks in whatever encoding its files have.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,3 +56,50 @@ def run_tool(
 def decode(data: bytes) -> str:
     r"""Return ``data`` as text; bytes that are not UTF-8 are shown as ``\\xNN``."""
     return data.decode("utf-8", "backslashreplace")
+
+
+def run_streaming(
+    argv: Sequence[str], *, variables: Mapping[str, str], cwd: Path, on_line: Callable[[str], None]
+) -> int:
+    """Run ``argv``, hand each line that it prints to ``on_line``, and return its exit status.
+
+    Raises OSError where it cannot be started. An exception in ``on_line``, Ctrl-C included, ends
+    the program before it goes on.
+    """
+    with subprocess.Popen(  # noqa: S603 - argv lists only, by the rule above
+        tuple(argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(variables),
+        cwd=cwd,
+    ) as running:
+        try:
+            for line in running.stdout or ():
+                on_line(decode(line).rstrip("\r\n"))
+            return running.wait()
+        except BaseException:
+            running.terminate()
+            raise
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that ran in this process's own environment; both streams in one text."""
+
+    status: int
+    output: str
+
+
+def run_inheriting(argv: Sequence[str]) -> Finished:
+    """Run ``argv`` in this process's folder and environment, and return what it printed.
+
+    A program that cannot be started has status 127 and the reason as its output.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - argv lists only, by the rule above
+            tuple(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+    except OSError as error:
+        return Finished(127, f"{argv[0]}: {error.strerror or error}\n")
+    return Finished(done.returncode, decode(done.stdout))

@@ -25,6 +25,8 @@ class HostCommands:
     link_c: tuple[str, ...]
     link_cxx: tuple[str, ...]
     archiver: tuple[str, ...] = ("ar",)
+    libraries: tuple[str, ...] = ()
+    """What comes after the objects of each link: libraries that the build command was given."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,20 @@ class HostCompiler:
 
 
 @dataclass(frozen=True)
+class Farm:
+    """Links that make an ordinary toolkit (``lib64``, ``libcudart.so``) of NVIDIA's wheels.
+
+    Planned by ``resolve/farm.py``; nothing of it exists until ``write_farm`` was called.
+    """
+
+    folder: Path
+    links: tuple[tuple[str, str], ...]
+    """(path in the folder with '/', what it points at)."""
+    driver_symbols: tuple[str, ...] = ()
+    """Functions of the driver that the stub ``lib/stubs/libcuda.so`` has."""
+
+
+@dataclass(frozen=True)
 class Toolchain:
     """One nvcc, and everything that belongs to it."""
 
@@ -114,6 +128,8 @@ class Toolchain:
     from_wheel: bool = False
     """Whether it lies in NVIDIA's wheels, so that shared libraries are found in theirs at run time."""
     notes: tuple[str, ...] = ()
+    farm: Farm | None = None
+    """Where ``nvcc``, ``root`` and the folders above lie in a farm: what has to be written before they exist."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""The record of a failed job, as a problem in the user's words. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+from setuptools_cuda.errors import Code, Problem
+
+LINES = 20
+"""Lines of a compiler's output that a message shows, from its first error on."""
+_ERROR = re.compile(
+    r"\b(?:fatal\s*)?error\b|\bfatal\b|undefined reference|No such file|multiple definition|cannot find", re.I
+)
+_KILLED = re.compile(r"died due to signal 9|Killed signal terminated|signal 9|\bKilled\b")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+HINTS = (
+    (re.compile(r"Unsupported \.version"), "the toolkit mixes releases: install one release of all its wheels"),
+    (
+        re.compile(r"nv/target|cuda/std|cub/|thrust/"),
+        "the toolkit's C++ libraries are missing: add the wheel nvidia-cuda-cccl",
+    ),
+    (re.compile(r"unsupported GNU version|unsupported clang version"), "set host-compiler to an older compiler"),
+    (re.compile(r"Unresolved extern function"), "set rdc = true for the target, so that device code is linked"),
+    (re.compile(r"Python\.h: No such file"), "install the headers of this Python (python3-dev on Debian)"),
+)
+
+
+def describe_failure(record: dict[str, Any]) -> Problem:
+    """Return the problem: the first error, the source, the architecture, and the command to repeat it."""
+    output = str(record["output"])
+    details = [("error", _first_error(output, status=int(record["status"])))]
+    if record["source"]:
+        details.append(("source", str(record["source"])))
+    if record["codes"]:
+        details.append(("for", _architectures(record)))
+    details.append(("used by", ", ".join(record["used_by"])))
+    details.append(("command", _repeatable(record["argv"])))
+    code, what, fix = _classify(record, output=output)
+    return Problem(code, what, details=tuple(details), fix=fix)
+
+
+def _classify(record: dict[str, Any], *, output: str) -> tuple[Code, str, tuple[str, ...]]:
+    title = record["title"]
+    if _FULL.search(output):
+        return Code.DISK_FULL, f"the disk became full while {title} was made", ("free some space, and build again",)
+    if int(record["status"]) in {-9, 137} or _KILLED.search(output):
+        lower = ('set jobs (or MAX_JOBS) lower, or memory for this source, as memory = "4 GiB"',)
+        return Code.OUT_OF_MEMORY, f"the compiler of {title} was killed: the machine ran out of memory", lower
+    fix = tuple(hint for pattern, hint in HINTS if pattern.search(output))
+    if record["kind"] in {"link", "device-link", "archive"}:
+        return Code.LINK_FAILED, f"{title} does not link", fix
+    return Code.COMPILE_FAILED, f"{record['source'] or title} does not compile", fix
+
+
+def _first_error(output: str, *, status: int) -> str:
+    lines = output.strip().splitlines()
+    start = next((number for number, line in enumerate(lines) if _ERROR.search(line)), 0)
+    shown = lines[start : start + LINES]
+    if len(lines) - start > LINES:
+        shown.append(f"... and {len(lines) - start - LINES} lines more")
+    return "\n".join(shown) or f"it ended with status {status} and said nothing"
+
+
+def _architectures(record: dict[str, Any]) -> str:
+    everything = ", ".join(f"sm_{code}" for code in record["codes"])
+    failing = record["architecture"]
+    return f"sm_{failing} (of {everything})" if failing and len(record["codes"]) > 1 else everything
+
+
+def _repeatable(argv: list[str]) -> str:
+    """Return the command with files of the scratch folder, which is gone, replaced by ones that are there."""
+    words: list[str] = []
+    for word in argv:
+        previous = words[-1] if words else ""
+        if previous == "--keep-dir":
+            words.append(".")
+        elif previous in {"-o", "-MF"}:
+            words.append("/dev/null")
+        else:
+            words.append(word)
+    return shlex.join(words)

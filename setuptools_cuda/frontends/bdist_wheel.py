@@ -1,0 +1,65 @@
+"""The command ``bdist_wheel``: tags, manifest and file modes."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from setuptools.command.bdist_wheel import bdist_wheel
+
+from setuptools_cuda.frontends import limited_api
+from setuptools_cuda.frontends.attach import find_or_make_project
+from setuptools_cuda.frontends.compiler import read_python_facts
+from setuptools_cuda.frontends.failures import told_by_setuptools
+
+MANIFEST = "setuptools_cuda.json"
+"""The manifest's name in the ``.dist-info`` folder."""
+
+
+class BdistWheel(bdist_wheel):
+    """setuptools' ``bdist_wheel``, and the manifest of what was built in it."""
+
+    def finalize_options(self) -> None:
+        """Take the wheel's tag from the extensions that keep to the limited API."""
+        with told_by_setuptools():
+            found = limited_api.resolve_wheel_tag(
+                self.distribution.ext_modules or (),
+                asked=self.py_limited_api or None,
+                python=read_python_facts(""),
+            )
+        if found.notice:
+            self.announce(found.notice, logging.WARNING)
+        self.py_limited_api = found.tag or False
+        super().finalize_options()
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Return the wheel's tag: libraries without extensions serve every Python of a platform."""
+        python, abi, platform = super().get_tag()
+        if self.distribution.has_ext_modules() and not self.distribution.ext_modules:
+            return (self.python_tag, "none", platform)
+        return (python, abi, platform)
+
+    def write_wheelfile(self, wheelfile_base: str, *args: Any, **options: Any) -> None:
+        """Write WHEEL, and with it what else can only be known after the build.
+
+        setuptools calls this just before it makes the archive. In editable builds it is called
+        before anything is built, and there is nothing to write yet.
+        """
+        super().write_wheelfile(wheelfile_base, *args, **options)
+        project = find_or_make_project(self.distribution)
+        if project.built is None:
+            return
+        Path(wheelfile_base, MANIFEST).write_text(project.built.result.manifest, encoding="utf-8")
+        set_modes(Path(wheelfile_base).parent)
+
+
+def set_modes(tree: Path) -> None:
+    """Set the modes of all files below ``tree``: 0755 for what is loaded or run, else 0644.
+
+    Whatever the builder's umask is, and whatever modes a checkout gave, the wheel is the same.
+    """
+    for file in tree.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            runs = file.suffix == ".so" or ".so." in file.name or file.stat().st_mode & 0o111
+            file.chmod(0o755 if runs else 0o644)

@@ -1,0 +1,123 @@
+"""The command ``build_cuda``: kernel modules, libraries and headers, into the wheel or the source tree."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from setuptools import Command
+
+from setuptools_cuda import pipeline
+from setuptools_cuda.config.headers import find_sdist_files
+from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.frontends.attach import find_or_make_project
+from setuptools_cuda.frontends.compiler import read_python_facts
+from setuptools_cuda.frontends.failures import told_by_setuptools
+from setuptools_cuda.frontends.places import source_tree_path
+from setuptools_cuda.frontends.project import Build, CudaProject, other_destinations
+from setuptools_cuda.stage.copy import read_record, remove_stale, stage_file, write_record
+
+
+class build_cuda(Command):  # noqa: N801 - a command's class is named as the command is
+    """A step of ``build``, after setuptools' ``SubCommand`` protocol."""
+
+    description = "build CUDA kernel modules and libraries"
+    user_options: ClassVar[list[tuple[str, str | None, str]]] = [
+        ("build-lib=", "d", "folder that the wheel is made from"),
+        ("inplace", "i", "put the files into the source tree"),
+        ("parallel=", "j", "number of compiles that run at once"),
+    ]
+    boolean_options: ClassVar[list[str]] = ["inplace"]
+
+    editable_mode: bool = False
+    build_lib: str
+    build_base: str
+    parallel: int | None
+
+    def initialize_options(self) -> None:
+        """Set the options to their defaults."""
+        self.build_lib = None  # type: ignore[assignment] # set by finalize_options, as in setuptools
+        self.build_base = None  # type: ignore[assignment] # the same
+        self.inplace = False
+        self.editable_mode = False
+        self.parallel = None
+
+    def finalize_options(self) -> None:
+        """Take what was not given from the command ``build``."""
+        self.set_undefined_options(
+            "build", ("build_lib", "build_lib"), ("build_base", "build_base"), ("parallel", "parallel")
+        )
+
+    @property
+    def cuda_project(self) -> CudaProject:
+        """Return the project that this command builds."""
+        return find_or_make_project(self.distribution)
+
+    def run(self) -> None:
+        """Put what was built where it belongs, and take away what is no longer planned."""
+        with told_by_setuptools():
+            build = self._build()
+            for warning in build.planned.plan.requirements:
+                self.announce(f"declare the requirement {warning}: the built files need it", logging.WARNING)
+            self._stage(build)
+
+    def get_source_files(self) -> list[str]:
+        """Return all sources, and the headers that they include, relative to the project."""
+        with told_by_setuptools():
+            return list(find_sdist_files(self.cuda_project.load()))
+
+    def get_outputs(self) -> list[str]:
+        """Return the files that are put into ``build_lib``."""
+        return [str(Path(self.build_lib, destination)) for destination in self._destinations()]
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Return the file in the source tree of each output, where the files are put there."""
+        if not self._in_source_tree:
+            return {}
+        return {str(Path(self.build_lib, path)): str(self._source_tree_path(path)) for path in self._destinations()}
+
+    @property
+    def _in_source_tree(self) -> bool:
+        return bool(self.editable_mode or self.inplace)
+
+    def _build(self) -> Build:
+        """Return the one build: that of ``build_ext`` where there are extensions, else our own."""
+        project = self.cuda_project
+        if not project.cuda_extensions():
+            return project.build(self._request(), echo=self._say)
+        self.run_command("build_ext")
+        if project.built is None:
+            names = ", ".join(one.name for one in project.cuda_extensions())
+            raise BuildError(
+                Problem(
+                    Code.CONFLICT,
+                    f"the command build_ext of setup.py did not build {names}",
+                    fix=("let its build_extension() call super().build_extension(ext)",),
+                )
+            )
+        return project.built
+
+    def _request(self) -> pipeline.Request:
+        project = self.cuda_project
+        return replace(
+            project.request(packages=project.packages),
+            python=read_python_facts(".so"),
+            jobs=None if self.parallel is None else int(self.parallel),
+            build_base=project.root / self.build_base,
+        )
+
+    def _destinations(self) -> tuple[str, ...]:
+        """Return the paths in the wheel, also before anything was built."""
+        with told_by_setuptools():
+            built = self.cuda_project.built
+            planned = built.planned if built else pipeline.plan(self._request())
+        return other_destinations(planned.plan)
+
+    def _source_tree_path(self, destination: str) -> Path:
+        return source_tree_path(destination, package_dir=self.get_finalized_command("build_py").get_package_dir)
+
+    def _say(self, text: str) -> None:
+        self.announce(text, logging.INFO)

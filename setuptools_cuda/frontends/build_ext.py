@@ -1,0 +1,122 @@
+"""The command ``build_ext``: our extensions out of one graph, all others by setuptools."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import setuptools
+from setuptools.command.build_ext import build_ext
+
+from setuptools_cuda.errors import BuildError
+from setuptools_cuda.frontends import limited_api
+from setuptools_cuda.frontends.attach import find_or_make_project
+from setuptools_cuda.frontends.compiler import UnixCompiler, read_host_commands, read_python_facts
+from setuptools_cuda.frontends.declare import is_cuda
+from setuptools_cuda.frontends.failures import as_setuptools_error
+from setuptools_cuda.frontends.project import Build, CudaProject
+from setuptools_cuda.frontends.table import TableExtension
+from setuptools_cuda.plan.values import PythonFacts
+from setuptools_cuda.stage.copy import stage_file
+
+
+class BuildExt(build_ext):
+    """setuptools' ``build_ext``, and our extensions in it."""
+
+    @property
+    def cuda_project(self) -> CudaProject:
+        """Return the project that this command builds."""
+        return find_or_make_project(self.distribution)
+
+    def initialize_options(self) -> None:
+        """Set the options to their defaults."""
+        super().initialize_options()
+        self.not_made: set[str] = set()
+
+    def finalize_options(self) -> None:
+        """Let the names of our extensions follow their limited-api tags."""
+        limited_api.set_suffixes(self.cuda_project.cuda_extensions(), python=read_python_facts(""))
+        super().finalize_options()
+
+    def run(self) -> None:
+        """Build the extensions; in the source tree, also what the other targets make."""
+        inplace = bool(self.inplace)
+        super().run()
+        if inplace and not self.editable_mode:
+            others = self.get_finalized_command("build_cuda")
+            others.inplace = True
+            self.run_command("build_cuda")
+
+    def build_extension(self, ext: setuptools.Extension) -> None:
+        """Build ``ext``: the first of ours builds all targets of the project, the others take what it made.
+
+        Raises an error of setuptools, which warns of it where the extension is optional.
+        """
+        if not is_cuda(ext):
+            super().build_extension(ext)
+            return
+        try:
+            build = self._build_all()
+        except BuildError as error:
+            raise _error_for(ext, error=error) from None
+        self._stage(ext, build=build)
+
+    def _build_all(self) -> Build:
+        project = self.cuda_project
+        compiler = cast("UnixCompiler", self.compiler)
+        request = replace(
+            project.request(limited_api=self._wheel_tag(), packages=project.packages),
+            python=self._python_facts(),
+            host=read_host_commands(compiler, debug=bool(self.debug), root=project.root),
+            jobs=self._jobs(),
+            build_base=project.root / self.get_finalized_command("build").build_base,
+        )
+        return project.build(request, echo=self._say)
+
+    def _python_facts(self) -> PythonFacts:
+        probe = "module"
+        return read_python_facts(self.get_ext_filename(probe).removeprefix(probe))
+
+    def _jobs(self) -> int | None:
+        # setuptools' "parallel" may be True, which leaves the number to the builder.
+        return None if self.parallel is None or isinstance(self.parallel, bool) else int(self.parallel)
+
+    def _wheel_tag(self) -> str | None:
+        ours = self.cuda_project.cuda_extensions()
+        if not any(one.py_limited_api and not limited_api.find_tag(one) for one in ours):
+            return None
+        tag = self.get_finalized_command("bdist_wheel").py_limited_api or None
+        limited_api.check_tags_known(ours, tag=tag)
+        return cast("str | None", tag)
+
+    def _stage(self, ext: setuptools.Extension, *, build: Build) -> None:
+        target = ext.name if isinstance(ext, TableExtension) else self.get_ext_fullname(ext.name)
+        failure = build.result.failed.get(target)
+        if failure is not None:
+            raise as_setuptools_error(failure)
+        destination = build.extensions.get(target)
+        if destination is None:
+            self.not_made.add(ext.name)
+            return
+        stage_file(build.result.files[destination], Path(self.get_ext_fullpath(ext.name)))
+
+    def copy_extensions_to_source(self) -> None:
+        """Copy what was made: an extension that lost all its sources for want of a toolkit was not."""
+        every = self.extensions
+        self.extensions = [one for one in every if one.name not in self.not_made]
+        super().copy_extensions_to_source()
+        self.extensions = every
+
+    def _say(self, text: str) -> None:
+        self.announce(text, logging.INFO)
+
+
+def _error_for(ext: setuptools.Extension, *, error: BuildError) -> BaseException:
+    """Return what a failure of the whole build is for ``ext``.
+
+    setuptools turns every error of an optional extension into a warning. A wrong table or a
+    missing toolkit is not the failure of one extension, so it has to leave by another way.
+    """
+    return SystemExit(str(error)) if ext.optional else as_setuptools_error(error)

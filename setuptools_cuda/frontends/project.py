@@ -1,0 +1,138 @@
+"""One setuptools Distribution as the pipeline sees it: its request, and the one build made for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import setuptools
+
+from setuptools_cuda import pipeline
+from setuptools_cuda.config.model import Settings
+from setuptools_cuda.environment import read_environment
+from setuptools_cuda.errors import BuildError
+from setuptools_cuda.frontends import table
+from setuptools_cuda.frontends.declare import declare, is_cuda
+from setuptools_cuda.frontends.session import find_session
+from setuptools_cuda.plan.values import BuildPlan
+from setuptools_cuda.targets import CudaLibrary, Declared, KernelModule
+
+
+class CudaProject:
+    """What we know of one Distribution. It is kept as the Distribution's ``cuda_project``."""
+
+    def __init__(self, dist: setuptools.Distribution, *, root: Path, has_table: bool) -> None:
+        self.dist = dist
+        self.root = root
+        self.has_table = has_table
+        self.environment = read_environment()
+        self.table_extensions: tuple[table.TableExtension, ...] = ()
+        self._request: pipeline.Request | None = None
+        self._outcome: Build | BuildError | None = None
+        self._session = find_session()
+        self._lock = threading.Lock()
+
+    @property
+    def active(self) -> bool:
+        """Return whether the project asks for us: by the table, our classes or a ``.cu`` source."""
+        return self.has_table or bool(self.other_declared()) or bool(self.cuda_extensions())
+
+    def cuda_extensions(self) -> list[setuptools.Extension]:
+        """Return the extensions that we build, in the order of ``ext_modules``."""
+        return [extension for extension in self.dist.ext_modules or () if is_cuda(extension)]
+
+    def other_declared(self) -> tuple[Declared, ...]:
+        """Return the libraries and kernel modules that setup.py gives as keywords."""
+        libraries: Iterable[CudaLibrary] = getattr(self.dist, "cuda_libraries", None) or ()
+        modules: Iterable[KernelModule] = getattr(self.dist, "kernel_modules", None) or ()
+        return tuple(target.declare() for target in (*libraries, *modules))
+
+    def declared(self, *, limited_api: str | None = None) -> tuple[Declared, ...]:
+        """Return every target that comes from Python. Those of the table come from the table.
+
+        Raises BuildError where a command of setup.py changed an extension of the table.
+        """
+        extensions = list(enumerate(self.dist.ext_modules or ()))
+        ours = [
+            declare(one, index=index, root=self.root, name=self._full_name(one.name), limited_api=limited_api)
+            for index, one in extensions
+            if is_cuda(one) and not isinstance(one, table.TableExtension)
+        ]
+        for extension in self.table_extensions:
+            table.check_unchanged(extension, root=self.root)
+        return (*ours, *self.other_declared())
+
+    def _full_name(self, name: str) -> str:
+        package = getattr(self.dist, "ext_package", None)
+        return f"{package}.{name}" if package else name
+
+    def request(self, *, limited_api: str | None = None, packages: frozenset[str] | None = None) -> pipeline.Request:
+        """Return the request for this project; a build adds what only its command knows."""
+        return pipeline.Request(
+            root=self.root,
+            environment=self.environment,
+            config_settings=dict(self._session.settings) if self._session else {},
+            declared=self.declared(limited_api=limited_api),
+            packages=packages,
+        )
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """Return the packages that setuptools packages, once it has read its configuration."""
+        return frozenset(self.dist.packages or ())
+
+    def load(self) -> Settings:
+        """Return the settings, from the configuration alone. Raises BuildError."""
+        return pipeline.load(self.request())
+
+    @property
+    def built(self) -> Build | None:
+        """Return the last build that succeeded in this process, or None."""
+        return self._outcome if isinstance(self._outcome, Build) else None
+
+    def build(self, request: pipeline.Request, *, echo: Callable[[str], None]) -> Build:
+        """Return the build of ``request``: one graph for all targets, run once however often it is asked for.
+
+        A build that failed fails again without a run. Raises BuildError.
+        """
+        with self._lock:
+            if self._request != request:
+                self._outcome = _run(request, echo=echo)
+                self._request = request
+        if not isinstance(self._outcome, Build):
+            raise self._outcome or RuntimeError("a build has an outcome")
+        return self._outcome
+
+
+@dataclass(frozen=True)
+class Build:
+    """One run of the graph that succeeded."""
+
+    planned: pipeline.Planned
+    result: pipeline.BuildResult
+
+    @property
+    def extensions(self) -> Mapping[str, str]:
+        """Return the path in the wheel of each extension that was planned, by its name."""
+        return {one.target: one.destination for one in self.planned.plan.artifacts if one.kind == "extension"}
+
+    @property
+    def other_files(self) -> Mapping[str, Path | bytes]:
+        """Return what is shipped besides extensions, by its path in the wheel."""
+        return {path: self.result.files[path] for path in other_destinations(self.planned.plan)}
+
+
+def other_destinations(plan: BuildPlan) -> tuple[str, ...]:
+    """Return the paths in the wheel of kernel modules, images, libraries and headers, sorted."""
+    files = {one.destination for one in plan.artifacts if one.kind != "extension" and one.destination}
+    return tuple(sorted(files | {module.destination for module in plan.kernel_modules}))
+
+
+def _run(request: pipeline.Request, *, echo: Callable[[str], None]) -> Build | BuildError:
+    try:
+        planned = pipeline.plan(request)
+        return Build(planned, pipeline.build(planned, echo=echo))
+    except BuildError as error:
+        return error

@@ -1,0 +1,58 @@
+"""What one call of a build hook carries to the commands that setuptools runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setuptools_cuda.frontends.project import CudaProject
+
+ConfigSettings = Mapping[str, "str | Sequence[str] | None"]
+
+PREFIX = "cuda."
+"""Settings of ours begin with this: ``-C cuda.architectures=90``."""
+
+
+@dataclass
+class Session:
+    """The settings of ours in one hook call, and the projects that were set up in it."""
+
+    settings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    projects: list[CudaProject] = field(default_factory=list)
+
+
+_current: ContextVar[Session | None] = ContextVar("setuptools_cuda_session", default=None)
+
+
+def find_session() -> Session | None:
+    """Return the session of the hook that is running, or None under plain setuptools."""
+    return _current.get()
+
+
+@contextmanager
+def open_session(config_settings: ConfigSettings | None) -> Iterator[Session]:
+    """Make a session with our settings among ``config_settings`` current, and give it."""
+    given = config_settings or {}
+    session = Session({key: _value(value) for key, value in given.items() if key.startswith(PREFIX)})
+    token = _current.set(session)
+    try:
+        yield session
+    finally:
+        _current.reset(token)
+
+
+def without_ours(config_settings: ConfigSettings | None) -> dict[str, str | list[str] | None] | None:
+    """Return ``config_settings`` as setuptools may see them: without ``cuda.*``."""
+    if config_settings is None:
+        return None
+    rest = {key: value for key, value in config_settings.items() if not key.startswith(PREFIX)}
+    return {key: value if value is None or isinstance(value, str) else list(value) for key, value in rest.items()}
+
+
+def _value(value: str | Sequence[str] | None) -> str | Sequence[str]:
+    # "-C cuda.required" without a value reaches a backend as None.
+    return "" if value is None else value

@@ -1,0 +1,251 @@
+"""The one way through: words, settings, toolchain and architectures, plan, files.
+
+Every front-end calls these functions and none other. ``load`` reads the configuration alone,
+``plan`` looks at the machine too, and only ``build`` acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from setuptools_cuda.config import conditions
+from setuptools_cuda.config.load import parse_settings
+from setuptools_cuda.config.model import Settings
+from setuptools_cuda.config.pyproject import find_table
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Problem, raise_if_any
+from setuptools_cuda.execute.folder import BuildFolder
+from setuptools_cuda.execute.run import run_plan
+from setuptools_cuda.plan.build import plan_build
+from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.host import default_host_commands
+from setuptools_cuda.plan.values import BuildPlan, HostCommands, PythonFacts
+from setuptools_cuda.resolve.architectures import resolve_architectures
+from setuptools_cuda.resolve.farm import write_farm
+from setuptools_cuda.resolve.limits import read_cpus, read_jobs, read_memory, read_threads
+from setuptools_cuda.resolve.needs import list_needy
+from setuptools_cuda.resolve.packages import resolve_packages
+from setuptools_cuda.resolve.toolchain import find_toolchain, resolve_toolchain
+from setuptools_cuda.resolve.values import Architectures, Package, Toolchain
+from setuptools_cuda.resolve.variables import read_environment_flags
+from setuptools_cuda.stage.bindings import check_names, render_bindings
+from setuptools_cuda.stage.images import make_images
+from setuptools_cuda.stage.manifest import render_manifest
+from setuptools_cuda.stage.ptx import PtxFacts, parse_ptx
+from setuptools_cuda.stage.serves import check_serves
+from setuptools_cuda.targets import Declared
+
+FOLDER = "setuptools-cuda"
+"""Our folder below the project's build folder."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a front-end asks for: where the project is, and what the front-end alone knows."""
+
+    root: Path
+    environment: Environment
+    config_settings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    declared: tuple[Declared, ...] = ()
+    packages: frozenset[str] | None = None
+    python: PythonFacts | None = None
+    host: HostCommands | None = None
+    jobs: int | None = None
+    build_base: Path | None = None
+    namespace: str = ""
+    """Keeps apart the intermediate files of plans that share a build folder."""
+    table: Mapping[str, object] | None = None
+    """The table, in place of the one in ``pyproject.toml``."""
+
+    @property
+    def build_folder(self) -> Path:
+        """Return our folder for everything between sources and artifacts."""
+        base = self.build_base or self.root / "build"
+        return (base if base.is_absolute() else self.root / base) / FOLDER
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan with what it was made from."""
+
+    request: Request
+    settings: Settings
+    toolchain: Toolchain | None
+    architectures: Architectures | None
+    plan: BuildPlan
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """What a build made: each file of the wheel, as a path or as its content."""
+
+    files: Mapping[str, Path | bytes]
+    manifest: str
+    failed: Mapping[str, BuildError]
+    """Failures of extensions that are optional, by name."""
+
+
+def load(request: Request) -> Settings:
+    """Return the project's settings. Raises BuildError with all that is wrong in them."""
+    table = find_table(request.root) if request.table is None else request.table
+    return parse_settings(
+        table or {},
+        root=request.root,
+        environment=request.environment,
+        config_settings=request.config_settings,
+        declared=request.declared,
+    )
+
+
+def plan(request: Request) -> Planned:
+    """Return the plan of a project: everything decided, nothing done. Raises BuildError."""
+    settings = load(request)
+    environment = request.environment
+    toolchain = _toolchain(settings, request=request) if list_needy(settings) else None
+    architectures = _architectures(settings, request=request, toolchain=toolchain) if toolchain else None
+    host = request.host or default_host_commands(
+        toolchain, python=request.python, cc=environment.get("CC"), cxx=environment.get("CXX")
+    )
+    facts = Facts(
+        root=str(request.root),
+        conditions=_condition_facts(environment, toolchain=toolchain, architectures=architectures),
+        host=host,
+        toolchain=toolchain,
+        architectures=architectures,
+        python=request.python,
+        packages=_packages(settings, environment=environment),
+        environment_flags=read_environment_flags(environment, c=host.c, cxx=host.cxx, link=host.link_cxx),
+        python_packages=request.packages,
+        cpus=read_cpus(),
+        jobs=read_jobs(settings, environment=environment, asked=request.jobs),
+    )
+    made = plan_build(settings, facts=facts, namespace=request.namespace)
+    raise_if_any(problem for module in made.kernel_modules for problem in check_names(module))
+    return Planned(request, settings, toolchain, architectures, made)
+
+
+def resolve_facts(request: Request) -> tuple[Toolchain, Architectures]:
+    """Return the toolchain and the requested architectures, whether anything needs them or not. Raises BuildError."""
+    settings = load(request)
+    toolchain = resolve_toolchain(settings, environment=request.environment, build_dir=request.build_folder)
+    return toolchain, _architectures(settings, request=request, toolchain=toolchain)
+
+
+def _toolchain(settings: Settings, *, request: Request) -> Toolchain | None:
+    find = resolve_toolchain if settings.project.required else find_toolchain
+    return find(settings, environment=request.environment, build_dir=request.build_folder)
+
+
+def _architectures(settings: Settings, *, request: Request, toolchain: Toolchain) -> Architectures:
+    return resolve_architectures(
+        settings, environment=request.environment, known=toolchain.known, release=toolchain.release
+    )
+
+
+def _packages(settings: Settings, *, environment: Environment) -> dict[str, Package]:
+    places: dict[str, str] = {}
+    for where, names in [
+        ("tool.setuptools-cuda.uses", settings.project.uses),
+        *((f"{t.where}.uses", t.uses) for t in settings.targets),
+    ]:
+        for name in names:
+            places.setdefault(name, where)
+    found: dict[str, Package] = {}
+    for name, where in places.items():
+        found.update(
+            {package.name: package for package in resolve_packages([name], environment=environment, where=where)}
+        )
+    return found
+
+
+def _condition_facts(
+    environment: Environment, *, toolchain: Toolchain | None, architectures: Architectures | None
+) -> conditions.Facts:
+    return conditions.Facts(
+        platform_system=environment.platform_system,
+        platform_machine=environment.platform_machine,
+        python_version=environment.python_version,
+        variables=environment.variables,
+        cuda=str(toolchain.release) if toolchain else None,
+        architectures=tuple(str(code.architecture) for code in architectures.codes) if architectures else (),
+    )
+
+
+def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
+    """Make everything in the plan, and return the files of the wheel. Raises BuildError.
+
+    ``echo`` gets what a person is to read, line by line. Nothing is written outside the build folder.
+    """
+    request, plan = planned.request, planned.plan
+    for line in (plan.summary, *(f"note: {note}" for note in plan.notes), *(f"warning: {w}" for w in plan.warnings)):
+        echo(line)
+    folder = BuildFolder(request.root, request.build_folder / _tag(planned))
+    folder.write()
+    if planned.toolchain and planned.toolchain.farm:
+        with folder.locked():
+            compiler = planned.toolchain.host_compiler.path
+            write_farm(planned.toolchain.farm, host_compiler=compiler, environment=request.environment)
+    failed = run_plan(
+        plan,
+        folder=folder,
+        environment=request.environment,
+        optional=_optional_files(planned),
+        memory=read_memory(),
+        threads=read_threads(_cuda_jobs(plan), parallel=plan.parallel, environment=request.environment),
+        echo=echo,
+    )
+    return _collect(planned, folder=folder, failed=failed)
+
+
+def _cuda_jobs(plan: BuildPlan) -> int:
+    return sum(job.kind == "cuda" for job in plan.jobs)
+
+
+def _tag(planned: Planned) -> str:
+    python, profile = planned.request.python, planned.settings.project.profile
+    name = "any"
+    if python is not None:
+        free = "t" if python.free_threaded else ""
+        name = f"cp{python.version[0]}{python.version[1]}{free}"
+    return name if profile == "release" else f"{name}-{profile}"
+
+
+def _optional_files(planned: Planned) -> dict[str, tuple[str, ...]]:
+    optional = {extension.name for extension in planned.settings.extensions if extension.optional}
+    files: dict[str, tuple[str, ...]] = {}
+    for artifact in planned.plan.artifacts:
+        if artifact.target in optional:
+            files[artifact.target] = (artifact.file,)
+    return files
+
+
+def _collect(planned: Planned, *, folder: BuildFolder, failed: Mapping[str, BuildError]) -> BuildResult:
+    kept = replace(planned.plan, artifacts=tuple(a for a in planned.plan.artifacts if a.target not in failed))
+    built = {a.destination: folder.path / a.file if a.file else folder.root / a.source for a in kept.artifacts}
+    ptx = _read_facts(kept, folder=folder)
+    modules = _render_modules(planned, built=built, ptx=ptx)
+    manifest = render_manifest(kept, files=built, ptx=ptx)
+    return BuildResult({**built, **modules}, manifest, dict(failed))
+
+
+def _render_modules(
+    planned: Planned, *, built: Mapping[str, Path], ptx: Mapping[str, PtxFacts]
+) -> dict[str, Path | bytes]:
+    if planned.toolchain is None:
+        return {}
+    texts: dict[str, Path | bytes] = {}
+    problems: list[Problem] = []
+    for module in planned.plan.kernel_modules:
+        images = make_images(module, ptx=ptx, files=built, toolkit=planned.toolchain.release)
+        problems.extend(check_serves(module, images=images))
+        texts[module.destination] = render_bindings(module, images=images).encode("ascii")
+    raise_if_any(problems)
+    return texts
+
+
+def _read_facts(plan: BuildPlan, *, folder: BuildFolder) -> dict[str, PtxFacts]:
+    names = {file.facts for module in plan.kernel_modules for file in module.files}
+    names |= {a.file for a in plan.artifacts if a.format == "ptx"}
+    return {name: parse_ptx((folder.path / name).read_text("utf-8"), where=name) for name in sorted(names)}

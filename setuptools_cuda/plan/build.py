@@ -1,0 +1,121 @@
+"""Settings and facts to a BuildPlan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from setuptools_cuda.config.model import Settings
+from setuptools_cuda.errors import Code as ErrorCode
+from setuptools_cuda.errors import Problem, raise_if_any
+from setuptools_cuda.plan.compiles import Compiles
+from setuptools_cuda.plan.extensions import check_packaged, plan_extension
+from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.kernel_modules import plan_kernel_module
+from setuptools_cuda.plan.libraries import in_link_order, plan_library
+from setuptools_cuda.plan.targets import Planning
+from setuptools_cuda.plan.values import BuildPlan, Job
+from setuptools_cuda.resolve.architecture_codes import describe_codes
+
+
+def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> BuildPlan:
+    """Return the plan of a whole project, or raise one BuildError with all that is wrong.
+
+    ``namespace`` keeps apart the intermediate files of plans that share a build folder.
+    """
+    compiles = Compiles(
+        facts=facts,
+        project=settings.project,
+        python_includes=_python_includes(settings, facts=facts),
+        namespace=namespace,
+    )
+    planning = Planning(settings=settings, facts=facts, compiles=compiles)
+    planning.notes.extend(_toolchain_notes(facts))
+    for library in in_link_order(settings):
+        plan_library(library, planning=planning)
+    for extension in settings.extensions:
+        problem = check_packaged(extension, packages=facts.python_packages)
+        planning.problems.extend((problem,) if problem else ())
+        plan_extension(extension, planning=planning)
+    for module in settings.kernel_modules:
+        plan_kernel_module(module, planning=planning)
+    planning.problems.extend(_same_destinations(planning))
+    raise_if_any(dict.fromkeys(planning.problems))
+    return _finish(settings, planning=planning)
+
+
+def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
+    facts = planning.facts
+    jobs = (*planning.compiles.jobs(facts.toolchain), *planning.jobs)
+    notes = (*planning.notes, *planning.compiles.repeated_notes(), *_requirement_notes(planning.requirements))
+    return BuildPlan(
+        jobs=jobs,
+        artifacts=tuple(a for a in planning.artifacts if a.destination),
+        kernel_modules=tuple(planning.kernel_modules),
+        notes=tuple(dict.fromkeys(notes)),
+        warnings=settings.warnings,
+        summary=_summary(facts, jobs=jobs),
+        requirements=tuple(planning.requirements),
+        toolchain_identity=facts.toolchain.identity if facts.toolchain else "",
+        parallel=facts.jobs or facts.cpus,
+        facts=_manifest_facts(facts),
+    )
+
+
+def _python_includes(settings: Settings, *, facts: Facts) -> tuple[str, ...]:
+    return facts.python.include_dirs if settings.extensions and facts.python else ()
+
+
+def _toolchain_notes(facts: Facts) -> Iterable[str]:
+    if facts.toolchain:
+        yield from facts.toolchain.notes
+        yield from facts.toolchain.host_compiler.notes
+    if facts.architectures:
+        yield from facts.architectures.notes
+
+
+def _summary(facts: Facts, *, jobs: tuple[Job, ...]) -> str:
+    toolchain, requested = facts.toolchain, facts.architectures
+    if toolchain is None or requested is None:
+        return "no CUDA compiler: host sources alone are built"
+    passes = [job for job in jobs if job.kind == "cuda"]
+    device_compiles = sum(len(job.codes) for job in passes)
+    return (
+        f"CUDA {toolchain.version} ({toolchain.found_via.text}), {toolchain.host_compiler} "
+        f"({toolchain.host_compiler.found_via.text}), for {describe_codes(requested.codes)} "
+        f"({requested.found_via.text}): {len(passes)} CUDA sources, {device_compiles} device compiles"
+    )
+
+
+def _requirement_notes(requirements: Iterable[str]) -> Iterable[str]:
+    for requirement in requirements:
+        yield f"what is built needs a shared library at run time: declare {requirement!r} in project.dependencies"
+
+
+def _manifest_facts(facts: Facts) -> dict[str, object]:
+    toolchain, requested = facts.toolchain, facts.architectures
+    if toolchain is None or requested is None:
+        return {"toolkit": None}
+    host = toolchain.host_compiler
+    return {
+        "toolkit": {"release": str(toolchain.release), "version": toolchain.version},
+        "host_compiler": {"family": host.family, "version": ".".join(map(str, host.version))},
+        "architectures": [describe_codes([code]) for code in requested.codes],
+    }
+
+
+def _same_destinations(planning: Planning) -> list[Problem]:
+    """Two targets with one output, where the configuration alone could not tell."""
+    taken: dict[str, str] = {}
+    problems = []
+    modules = [(m.destination, m.module) for m in planning.kernel_modules]
+    for destination, target in [*((a.destination, a.target) for a in planning.artifacts if a.destination), *modules]:
+        other = taken.setdefault(destination, target)
+        if other != target:
+            problems.append(
+                Problem(
+                    ErrorCode.DUPLICATE_OUTPUT,
+                    f"{other} and {target} would both make {destination}",
+                    fix=("give one of them another name or folder",),
+                )
+            )
+    return problems

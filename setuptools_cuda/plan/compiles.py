@@ -1,0 +1,210 @@
+"""Compiles: each (source, options, architectures) once, whoever uses what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from setuptools_cuda.config.model import Project
+from setuptools_cuda.plan.effective import SourceOptions
+from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.options import (
+    DEPFILE,
+    OUT,
+    compress_options,
+    cuda_options,
+    host_options,
+    nvcc_command,
+    prefix_map,
+    profile_options,
+    reproducible_options,
+)
+from setuptools_cuda.plan.paths import digest, object_name
+from setuptools_cuda.plan.values import Job, Output
+from setuptools_cuda.resolve.architecture_codes import describe_codes, render_gencode
+from setuptools_cuda.resolve.values import Code, Toolchain
+
+OBJECT, FATBIN, LTOIR = "object", "fatbin", "ltoir"
+
+
+@dataclass
+class CudaPass:
+    """One run of nvcc over one source, with the outputs that its users asked for so far."""
+
+    source: str
+    key: str
+    options: tuple[str, ...]
+    codes: tuple[Code, ...]
+    rdc: bool
+    mode: str = ""
+    """nvcc's phase option where it is not for the outputs to decide: ``-ltoir``."""
+    memory: int = 0
+    priority: int = 0
+    wants: dict[str, str] = field(default_factory=dict)
+    """Role to file, in the order asked for."""
+    used_by: dict[str, None] = field(default_factory=dict)
+
+    def want(self, role: str, *, target: str) -> str:
+        """Return the file of ``role``, relative to the build folder, and note that ``target`` uses it."""
+        self.used_by[target] = None
+        return self.wants.setdefault(role, self._file(role))
+
+    def _file(self, role: str) -> str:
+        name = object_name(self.source, key=self.key)
+        if role == OBJECT:
+            return f"objects/{name}"
+        kind, _, architecture = role.partition(":")
+        return f"images/{name[:-2]}{'.' if architecture else ''}{architecture}.{kind}"
+
+
+@dataclass(kw_only=True)
+class Compiles:
+    """A registry of compiles, filled while targets are planned; :meth:`jobs` ends it."""
+
+    facts: Facts
+    project: Project
+    python_includes: tuple[str, ...]
+    namespace: str = ""
+    """Part of every key: plans of one build folder that ask for other outputs do not undo each other."""
+    _passes: dict[str, CudaPass] = field(default_factory=dict)
+    _host: dict[str, Job] = field(default_factory=dict)
+
+    def cuda(self, options: SourceOptions, *, codes: Sequence[Code], toolchain: Toolchain) -> CudaPass:
+        """Return the one pass that compiles a source with these options for these codes."""
+        words = (
+            *cuda_options(options, python_includes=self.python_includes),
+            *profile_options(self.project),
+            *compress_options(self.project, release=toolchain.release),
+        )
+        return self._pass(options, words=(*render_gencode(codes), *words), codes=codes, toolchain=toolchain, mode="")
+
+    def ltoir(self, options: SourceOptions, *, code: Code, toolchain: Toolchain) -> CudaPass:
+        """Return the pass that makes LTO-IR of a source, for one architecture."""
+        words = cuda_options(options, python_includes=self.python_includes)
+        number = str(code.architecture)
+        gencode = f"-gencode=arch=compute_{number},code=lto_{number}"
+        return self._pass(options, words=(gencode, *words), codes=(code,), toolchain=toolchain, mode="-ltoir")
+
+    def _pass(
+        self, options: SourceOptions, *, words: Sequence[str], codes: Sequence[Code], toolchain: Toolchain, mode: str
+    ) -> CudaPass:
+        rdc = "rdc" if options.rdc else "whole"
+        key = digest(self.namespace, options.source, *words, "", rdc, mode, toolchain.identity)
+        fresh = CudaPass(options.source, key, tuple(words), tuple(codes), options.rdc, mode)
+        found = self._passes.setdefault(key, fresh)
+        found.memory = max(found.memory, options.memory)
+        found.priority = max(found.priority, options.priority)
+        return found
+
+    def host(
+        self, options: SourceOptions, *, target: str, command: Sequence[str], generated_by: Job | None = None
+    ) -> str:
+        """Return the object of a C or C++ source, compiled by ``command`` with the source's options."""
+        words = (*command, *host_options(options, facts=self.facts), prefix_map(self.facts.root))
+        identity = self.facts.toolchain.identity if self.facts.toolchain else ""
+        key = digest(options.source, *words, identity)
+        file = f"objects/{object_name(options.source, key=key)}"
+        before = self._host.get(key)
+        users = tuple(dict.fromkeys((*(before.used_by if before else ()), target)))
+        source = generated_by.outputs[0].file if generated_by else options.source
+        self._host[key] = Job(
+            key=key,
+            kind="host",
+            argv=(*words, "-MD", "-MF", DEPFILE, "-c", _in_build(source) if generated_by else source, "-o", OUT),
+            inputs=() if generated_by else (source,),
+            needs=(source,) if generated_by else (),
+            outputs=(Output(OBJECT, file),),
+            title=options.source,
+            used_by=users,
+            depfile=True,
+            memory=options.memory,
+            priority=options.priority,
+        )
+        return file
+
+    def cython(self, options: SourceOptions, *, module: str, cplus: bool, executable: str, target: str) -> Job:
+        """Return the job that makes C or C++ of a .pyx."""
+        suffix = "cpp" if cplus else "c"
+        argv = (
+            *(executable, "-m", "cython", "--module-name", module, "-M"),
+            *(("--cplus",) if cplus else ()),
+            *(f"-I{folder}" for folder in options.include_dirs),
+            *(options.source, "-o", OUT),
+        )
+        key = digest(*argv)
+        job = Job(
+            key=key,
+            kind="cython",
+            argv=argv,
+            inputs=(options.source,),
+            needs=(),
+            outputs=(Output("source", f"generated/{key}/{module.rsplit('.', 1)[-1]}.{suffix}"),),
+            title=options.source,
+            used_by=(target,),
+            depfile=True,
+        )
+        self._host[key] = job
+        return job
+
+    def codes_of(self, *targets: str) -> tuple[Code, ...]:
+        """Return every distinct code that is compiled for one of ``targets``, in canonical order."""
+        passes = (one for one in self._passes.values() if not one.used_by.keys().isdisjoint(targets))
+        distinct = dict.fromkeys(code for one in passes for code in one.codes)
+        return tuple(sorted(distinct, key=lambda code: (code.architecture, code.virtual, code.real)))
+
+    def jobs(self, toolchain: Toolchain | None) -> tuple[Job, ...]:
+        """Return all compiles: higher priority first, then CUDA before host sources."""
+        cuda = (
+            _render_pass(one, toolchain=toolchain, root=self.facts.root) for one in self._passes.values() if toolchain
+        )
+        return tuple(sorted((*cuda, *self._host.values()), key=lambda job: (-job.priority, -len(job.codes))))
+
+    def repeated_notes(self) -> tuple[str, ...]:
+        """Return a line for each source that has to be compiled more than once."""
+        by_source: dict[str, list[CudaPass]] = {}
+        for one in self._passes.values():
+            by_source.setdefault(one.source, []).append(one)
+        return tuple(_compiled_again(source, passes) for source, passes in by_source.items() if len(passes) > 1)
+
+
+def _compiled_again(source: str, passes: Iterable[CudaPass]) -> str:
+    users = "; ".join(f"{', '.join(one.used_by)} ({describe_codes(one.codes)})" for one in passes)
+    return f"{source} is compiled once for each of: {users}, since their options or architectures differ"
+
+
+def _in_build(file: str) -> str:
+    return f"{{build}}/{file}"
+
+
+def _render_pass(one: CudaPass, *, toolchain: Toolchain | None, root: str) -> Job:
+    if toolchain is None:
+        raise ValueError("a CUDA pass needs a toolchain")
+    argv = (
+        *nvcc_command(toolchain),
+        _mode(one),
+        *one.options,
+        *reproducible_options(one.source, key=one.key, root=root),
+        *("-MD", "-MF", DEPFILE, one.source, "-o", OUT),
+    )
+    return Job(
+        key=one.key,
+        kind="cuda",
+        argv=argv,
+        inputs=(one.source,),
+        needs=(),
+        outputs=tuple(Output(role, file) for role, file in one.wants.items()),
+        title=f"{one.source} for {describe_codes(one.codes)}",
+        used_by=tuple(one.used_by),
+        codes=one.codes,
+        depfile=True,
+        memory=one.memory,
+        priority=one.priority,
+    )
+
+
+def _mode(one: CudaPass) -> str:
+    if one.mode:
+        return one.mode
+    if OBJECT in one.wants:
+        return "-dc" if one.rdc else "-c"
+    return "-fatbin"

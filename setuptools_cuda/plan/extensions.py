@@ -1,0 +1,225 @@
+"""Extensions: objects of all languages, linked into one shared object. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from setuptools_cuda.config.model import Extension
+from setuptools_cuda.errors import Code as ErrorCode
+from setuptools_cuda.errors import Problem
+from setuptools_cuda.plan.effective import C_SUFFIXES, CYTHON_SUFFIX, SourceOptions, is_cuda
+from setuptools_cuda.plan.linking import Closure, SharedLink, close, plan_device_link
+from setuptools_cuda.plan.paths import module_path
+from setuptools_cuda.plan.rpath import plan_rpaths, up_to_site, wheel_requirements
+from setuptools_cuda.plan.targets import Planning
+from setuptools_cuda.plan.values import Artifact, HostCommands, PythonFacts
+from setuptools_cuda.resolve.values import Package
+
+
+def limited_api_version(tag: str) -> tuple[int, int]:
+    """Return (3, 11) of 'cp311'."""
+    digits = tag.removeprefix("cp")
+    return int(digits[0]), int(digits[1:])
+
+
+def limited_api_holds(tag: str | None, *, python: PythonFacts) -> bool:
+    """Return whether the limited API can be built for with this interpreter (PEP 703 builds have none before 3.15)."""
+    if tag is None:
+        return False
+    return python.version >= limited_api_version(tag) and not (python.free_threaded and python.version < (3, 15))
+
+
+def extension_file(name: str, *, python: PythonFacts, limited: bool) -> str:
+    """Return the path of an extension in the wheel: 'demo/_native.abi3.so'."""
+    suffix = python.extension_suffix
+    if limited:
+        tag = ".abi3t" if python.free_threaded else ".abi3"
+        suffix = tag + re.sub(r"^\.[^.]+(?=\.[^.]+$)", "", suffix)
+    return f"{module_path(name)}{suffix}"
+
+
+def limited_api_defines(tag: str | None, *, python: PythonFacts) -> tuple[str, ...]:
+    """Return the macros that hold C code to the limited API (PEP 384; PEP 803 for free-threaded builds)."""
+    if not limited_api_holds(tag, python=python) or tag is None:
+        return ()
+    major, minor = limited_api_version(tag)
+    name = "Py_TARGET_ABI3T" if python.free_threaded else "Py_LIMITED_API"
+    return (f"{name}=0x{major:02x}{minor:02x}0000",)
+
+
+def plan_extension(extension: Extension, *, planning: Planning) -> None:
+    """Add an extension's jobs and artifact to ``planning``."""
+    python, host = planning.facts.python, planning.facts.host
+    if python is None or host is None:
+        raise ValueError("an extension needs an interpreter and host commands")
+    closure = close(extension.link, libraries=planning.libraries)
+    sources = planning.sources(extension, closure=closure)
+    sources = _with_package_sources(extension, sources=sources, planning=planning)
+    compiled = _Objects(extension, planning, python, host)
+    for options in sources:
+        compiled.add(options)
+    if not compiled.objects:
+        planning.notes.append(f"{extension.name}: nothing is left to compile: no extension is made")
+        return
+    _plan_link(extension, compiled=compiled, closure=closure, planning=planning)
+
+
+def _with_package_sources(
+    extension: Extension, *, sources: tuple[SourceOptions, ...], planning: Planning
+) -> tuple[SourceOptions, ...]:
+    packages = _packages(extension, planning=planning)
+    extra = tuple(source for package in packages for source in package.sources)
+    if not sources or not extra:
+        return sources
+    return (*sources, *(replace(sources[0], source=source) for source in extra))
+
+
+def _packages(extension: Extension, *, planning: Planning) -> list[Package]:
+    names = dict.fromkeys((*planning.settings.project.uses, *extension.uses))
+    return [planning.facts.packages[name] for name in names if name in planning.facts.packages]
+
+
+class _Objects:
+    """The objects of one extension, collected source by source."""
+
+    def __init__(self, extension: Extension, planning: Planning, python: PythonFacts, host: HostCommands) -> None:
+        self.extension = extension
+        self.planning = planning
+        self.python = python
+        self.host = host
+        self.objects: list[str] = []
+        self.device: list[str] = []
+        self.cplus = extension.language == "c++"
+
+    def add(self, options: SourceOptions) -> None:
+        """Plan the compile of one source."""
+        if is_cuda(options.source):
+            self.cplus = True
+            compiled = self.planning.cuda_object(self.extension, options)
+            if compiled:
+                self.objects.append(compiled)
+                self.device.extend((compiled,) if options.rdc else ())
+            return
+        defines = limited_api_defines(self.extension.limited_api, python=self.python)
+        options = replace(options, defines=(*options.defines, *defines))
+        if options.suffix == CYTHON_SUFFIX:
+            self._add_cython(options)
+        else:
+            is_c = options.suffix in C_SUFFIXES
+            self.cplus = self.cplus or not is_c
+            command = self.host.c if is_c else self.host.cxx
+            self.objects.append(self.planning.compiles.host(options, target=self.extension.name, command=command))
+
+    def _add_cython(self, options: SourceOptions) -> None:
+        cplus = self.extension.language != "c" and any(
+            is_cuda(s) or not s.endswith((".c", CYTHON_SUFFIX)) for s in self.extension.sources
+        )
+        cplus = cplus or self.extension.language == "c++"
+        self.cplus = self.cplus or cplus
+        job = self.planning.compiles.cython(
+            options,
+            module=self.extension.name,
+            cplus=cplus,
+            executable=self.python.executable,
+            target=self.extension.name,
+        )
+        command = self.host.cxx if cplus else self.host.c
+        self.objects.append(
+            self.planning.compiles.host(
+                replace(options, source=job.outputs[0].file),
+                target=self.extension.name,
+                command=command,
+                generated_by=job,
+            )
+        )
+
+
+def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, planning: Planning) -> None:
+    toolchain, host = planning.facts.toolchain, compiled.host
+    limited = limited_api_holds(extension.limited_api, python=compiled.python)
+    destination = extension_file(extension.name, python=compiled.python, limited=limited)
+    folder = destination.rpartition("/")[0]
+    cplus = compiled.cplus or any(built.has_cuda or built.file for built in closure.libraries)
+    cudart = planning.cudart(extension)
+    link = SharedLink(
+        name=extension.name,
+        file=destination,
+        command=host.link_cxx if cplus else host.link_c,
+        facts=planning.facts,
+        objects=compiled.objects,
+        extra_objects=extension.extra_objects,
+        host_libraries=host.libraries,
+        flags=(*planning.settings.project.flags.link, *extension.flags.link, *planning.facts.environment_flags.link),
+    )
+    _link_device(extension, compiled=compiled, closure=closure, planning=planning)
+    link.archives.extend(built.file for built in closure.libraries if built.file)
+    link.library_dirs.extend(extension.library_dirs)
+    link.libraries.extend(extension.libraries)
+    link.rpaths.extend(extension.runtime_library_dirs)
+    for package in _packages(extension, planning=planning):
+        link.library_dirs.extend(package.library_dirs)
+        link.libraries.extend(package.libraries)
+        link.rpaths.extend(f"{up_to_site(folder)}/{path}" for path in package.runtime_library_dirs)
+    link.add_cuda_libraries(closure.cuda if toolchain else ())
+    link.add_cudart(cudart, toolchain=toolchain)
+    link.rpaths.extend(plan_rpaths(folder, cuda=closure.cuda, cudart=cudart, planning=planning))
+    link.rpaths.extend(_installed_beside(folder, closure=closure))
+    planning.requirements.update(dict.fromkeys(wheel_requirements(closure.cuda, cudart=cudart, toolchain=toolchain)))
+    job = link.job()
+    planning.jobs.append(job)
+    codes = planning.compiles.codes_of(extension.name, *(built.library.name for built in closure.libraries))
+    planning.artifacts.append(
+        Artifact(
+            "extension",
+            extension.name,
+            job.outputs[0].file,
+            destination,
+            codes=codes,
+            rdc=extension.rdc,
+            cudart=cudart if toolchain else "none",
+        )
+    )
+
+
+def _link_device(extension: Extension, *, compiled: _Objects, closure: Closure, planning: Planning) -> None:
+    """Add the one device link of this image, where any of its objects has relocatable device code."""
+    device = [*compiled.device, *(o for built in closure.libraries for o in built.device_objects)]
+    if not device:
+        return
+    if planning.facts.toolchain is None:
+        raise ValueError("device code needs a toolchain")
+    job = plan_device_link(
+        extension.name,
+        objects=device,
+        codes=planning.link_codes(),
+        toolchain=planning.facts.toolchain,
+    )
+    planning.jobs.append(job)
+    compiled.objects.append(job.outputs[0].file)
+
+
+def _installed_beside(folder: str, *, closure: Closure) -> list[str]:
+    """Return run paths to shared libraries of the same wheel."""
+    shared = [built.library for built in closure.libraries if built.library.type == "shared" and built.library.install]
+    return [f"{up_to_site(folder)}/{(library.install or '').strip('/')}" for library in shared]
+
+
+def check_packaged(extension: Extension, *, packages: frozenset[str] | None) -> Problem | None:
+    """Return a problem where the wheel would hold the extension but not the package that it belongs to."""
+    return not_packaged(extension.name, where=f"{extension.where}.name", packages=packages)
+
+
+def not_packaged(module: str, *, where: str, packages: frozenset[str] | None) -> Problem | None:
+    """Return a problem where ``module`` lies in a package that is not packaged."""
+    package = module.rpartition(".")[0]
+    if not package or packages is None or package in packages:
+        return None
+    have = ", ".join(sorted(packages)) or "none"
+    return Problem(
+        ErrorCode.NOT_PACKAGED,
+        f"{module} lies in the package {package}, which the wheel does not contain",
+        where=where,
+        details=(("packages", have),),
+        fix=(f"add {package!r} to the packages of [tool.setuptools], or give it an __init__.py",),
+    )

@@ -1,0 +1,166 @@
+"""Links: archives, device links and shared objects. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from setuptools_cuda.config.model import Cudart, Library
+from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.options import OUT, nvcc_command
+from setuptools_cuda.plan.paths import digest
+from setuptools_cuda.plan.values import Job, Output
+from setuptools_cuda.resolve.architecture_codes import render_gencode
+from setuptools_cuda.resolve.cuda_libraries import find_cuda_library
+from setuptools_cuda.resolve.values import Code, Toolchain
+
+CUDA_PREFIX = "CUDA::"
+STATIC_RUNTIME = ("cudart_static", "dl", "rt", "pthread")
+"""What a program with the static CUDA runtime links, after NVIDIA's ``nvcc --dryrun``."""
+
+
+@dataclass(frozen=True)
+class BuiltLibrary:
+    """A library of the table as its users see it."""
+
+    library: Library
+    file: str = ""
+    """The archive or shared library, relative to the build folder; '' for an interface."""
+    device_objects: tuple[str, ...] = ()
+    """Relocatable device code that is still to be linked, by whoever links the library."""
+    has_cuda: bool = False
+    include_dirs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Closure:
+    """All that a ``link`` list stands for, dependents first."""
+
+    libraries: tuple[BuiltLibrary, ...] = ()
+    cuda: tuple[str, ...] = ()
+    """Names after ``CUDA::``."""
+
+
+def close(link: Sequence[str], *, libraries: Mapping[str, BuiltLibrary]) -> Closure:
+    """Return the libraries that ``link`` names and those that they link in turn, each once."""
+    ordered: dict[str, None] = {}
+    cuda: dict[str, None] = {}
+    _visit(link, libraries=libraries, ordered=ordered, cuda=cuda)
+    return Closure(tuple(libraries[name] for name in reversed(ordered)), tuple(cuda))
+
+
+def _visit(
+    link: Sequence[str], *, libraries: Mapping[str, BuiltLibrary], ordered: dict[str, None], cuda: dict[str, None]
+) -> None:
+    """Add names in post-order, so that the reverse has every library before those that it links."""
+    for name in reversed(link):
+        if name.startswith(CUDA_PREFIX):
+            cuda[name[len(CUDA_PREFIX) :]] = None
+        elif name in libraries and name not in ordered:
+            _visit(libraries[name].library.link, libraries=libraries, ordered=ordered, cuda=cuda)
+            ordered[name] = None
+
+
+def plan_archive(name: str, *, objects: Sequence[str], archiver: Sequence[str]) -> Job:
+    """Return the job that makes a static library with no time, user or mode in it."""
+    key = digest("archive", name, *archiver, *objects)
+    return Job(
+        key=key,
+        kind="archive",
+        argv=(*archiver, "qcsD", OUT, *(f"{{build}}/{o}" for o in objects)),
+        inputs=(),
+        needs=tuple(objects),
+        outputs=(Output("archive", f"libraries/{key}/lib{name}.a"),),
+        title=f"lib{name}.a",
+        used_by=(name,),
+    )
+
+
+def plan_device_link(name: str, *, objects: Sequence[str], codes: Sequence[Code], toolchain: Toolchain) -> Job:
+    """Return the job that links relocatable device code into one object more.
+
+    See "Using Separate Compilation in CUDA" in NVIDIA's nvcc document.
+    """
+    argv = (
+        *nvcc_command(toolchain),
+        "-dlink",
+        *render_gencode(codes),
+        *("-Xcompiler", "-fPIC"),
+        *(f"{{build}}/{o}" for o in objects),
+        *(f"-L{folder}" for folder in toolchain.library_dirs),
+        *("-lcudadevrt", "-o", OUT),
+    )
+    key = digest("device-link", name, *argv, toolchain.identity)
+    return Job(
+        key=key,
+        kind="device-link",
+        argv=argv,
+        inputs=(),
+        needs=tuple(objects),
+        outputs=(Output("object", f"objects/{name}.device-link.{key}.o"),),
+        title=f"device code of {name}",
+        used_by=(name,),
+        codes=tuple(codes),
+    )
+
+
+@dataclass(kw_only=True)
+class SharedLink:
+    """What goes into one shared object; :meth:`job` renders the link."""
+
+    name: str
+    file: str
+    """Its path in the wheel, or its name."""
+    command: tuple[str, ...]
+    facts: Facts
+    objects: list[str] = field(default_factory=list)
+    """Relative to the build folder."""
+    extra_objects: tuple[str, ...] = ()
+    archives: list[str] = field(default_factory=list)
+    library_dirs: list[str] = field(default_factory=list)
+    libraries: list[str] = field(default_factory=list)
+    rpaths: list[str] = field(default_factory=list)
+    host_libraries: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def add_cudart(self, cudart: Cudart, *, toolchain: Toolchain | None) -> None:
+        """Link the CUDA runtime as asked; static code needs nothing at run time but the driver."""
+        if toolchain is None or cudart == "none":
+            return
+        self.library_dirs.extend(str(folder) for folder in toolchain.library_dirs)
+        self.libraries.extend(STATIC_RUNTIME if cudart == "static" else ("cudart",))
+
+    def add_cuda_libraries(self, names: Iterable[str]) -> None:
+        """Link libraries of the toolkit by CMake's names for them."""
+        for name in names:
+            fact = find_cuda_library(name)
+            if fact is not None and fact.link_name:
+                self.libraries.append(fact.link_name)
+
+    def job(self) -> Job:
+        """Return the link job."""
+        inputs = (*self.objects, *self.archives)
+        argv = (
+            *self.command,
+            *(f"{{build}}/{o}" for o in self.objects),
+            *self.extra_objects,
+            *(f"{{build}}/{a}" for a in self.archives),
+            *(f"-L{folder}" for folder in dict.fromkeys(self.library_dirs)),
+            *(f"-Wl,-rpath,{path}" for path in dict.fromkeys(self.rpaths)),
+            *(f"-l{library}" for library in self.libraries),
+            *self.host_libraries,
+            *self.flags,
+            *("-o", OUT),
+        )
+        identity = self.facts.toolchain.identity if self.facts.toolchain else ""
+        key = digest("link", self.file, *argv, identity)
+        return Job(
+            key=key,
+            kind="link",
+            argv=argv,
+            inputs=self.extra_objects,
+            needs=inputs,
+            outputs=(Output("shared", f"linked/{key}/{self.file}"),),
+            title=self.file.rsplit("/", 1)[-1],
+            used_by=(self.name,),
+        )

@@ -1,0 +1,101 @@
+"""Command lines of compilers, as tuples of arguments. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setuptools_cuda.config.model import Project
+from setuptools_cuda.errors import Code as ErrorCode
+from setuptools_cuda.errors import Problem
+from setuptools_cuda.plan.effective import C_SUFFIXES, SourceOptions
+from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.paths import source_id
+from setuptools_cuda.resolve.values import Release, Toolchain
+
+OUT, KEEP, DEPFILE = "{out}", "{keep}", "{depfile}"
+"""Arguments that the runner of a job replaces by paths of its own."""
+
+COMPRESS_BY_DEFAULT = Release(13, 0)
+COMPRESS_SINCE = Release(12, 8)
+"""``--compress-mode`` came with nvcc 12.8 (CUDA 12.8 release notes); what it makes needs a driver of 12.4."""
+SHELL_UNSAFE = frozenset('$`\\\n"')
+"""nvcc hands its arguments to a shell, in which these are not what they seem."""
+
+
+def cuda_options(options: SourceOptions, *, python_includes: Sequence[str]) -> tuple[str, ...]:
+    """Return nvcc's options of a source: those that decide the code, in a fixed order."""
+    std = (f"-std={options.std}",) if options.std else ()
+    includes = tuple(f"-I{folder}" for folder in dict.fromkeys((*options.include_dirs, *python_includes)))
+    defines = tuple(f"-D{define}" for define in options.defines)
+    return (*std, *includes, *defines, "-Xcompiler", "-fPIC", *options.flags.cuda)
+
+
+def host_options(options: SourceOptions, *, facts: Facts) -> tuple[str, ...]:
+    """Return the host compiler's options of a C or C++ source."""
+    is_c = options.suffix in C_SUFFIXES
+    std = (f"-std={options.std}",) if options.std and not is_c else ()
+    toolkit = tuple(str(folder) for folder in facts.toolchain.include_dirs) if facts.toolchain else ()
+    includes = tuple(f"-I{folder}" for folder in dict.fromkeys((*options.include_dirs, *toolkit)))
+    defines = tuple(f"-D{define}" for define in options.defines)
+    return (*std, *includes, *defines, *(options.flags.c if is_c else options.flags.cxx))
+
+
+def profile_options(project: Project) -> tuple[str, ...]:
+    """Return what the project's profile adds to nvcc's options."""
+    return {"release": (), "dev": ("-Ofc=max",), "debug": ("-g", "-G")}[project.profile]
+
+
+def compress_options(project: Project, *, release: Release) -> tuple[str, ...]:
+    """Return nvcc's option for the compression of device code, where there is one."""
+    mode = project.compress or ("size" if release >= COMPRESS_BY_DEFAULT else None)
+    return (f"--compress-mode={mode}",) if mode else ()
+
+
+def reproducible_options(source: str, *, key: str, root: str) -> tuple[str, ...]:
+    """Return the options that make an object the same in any folder.
+
+    nvcc derives names from the process, the time and the absolute path of the source; each gets a
+    name of our own in its place. ``key`` tells two compiles of one source apart, so that their
+    symbols do not clash in one link.
+    """
+    name = f"{source_id(source)}.{key}"
+    return (
+        "--keep",
+        "--keep-dir",
+        KEEP,
+        "-Xcudafe",
+        f"--orig_src_path_name {name}",
+        f"--frandom-seed={name}",
+        "-Xcompiler",
+        f"-ffile-prefix-map={_shell_quoted(root)}=.",
+    )
+
+
+def nvcc_command(toolchain: Toolchain) -> tuple[str, ...]:
+    """Return nvcc with its launcher and its host compiler."""
+    return (*toolchain.launcher, str(toolchain.nvcc), "-ccbin", str(toolchain.host_compiler.path))
+
+
+def prefix_map(root: str) -> str:
+    """Return the host compiler's option that keeps the project's place out of objects."""
+    return f"-ffile-prefix-map={root}=."
+
+
+def check_shell_safe(options: SourceOptions, *, where: str) -> list[Problem]:
+    """Return a problem for each define or folder that would change in nvcc's shell."""
+    suspects = [("defines", d) for d in options.defines if set(d) & (SHELL_UNSAFE - {'"'})]
+    suspects += [("include-dirs", d) for d in options.include_dirs if set(d) & SHELL_UNSAFE]
+    return [
+        Problem(
+            ErrorCode.UNSAFE_PATH,
+            f"{value!r} cannot reach nvcc unchanged",
+            where=f"{where}.{key}",
+            details=(("why", "nvcc hands its arguments to a shell, which expands $, ` and \\"),),
+            fix=("rename the folder" if key == "include-dirs" else "put the definition into a header",),
+        )
+        for key, value in suspects
+    ]
+
+
+def _shell_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,179 @@
+"""The step 'pip': which toolkit wheels a front-end is asked to put into the build environment.
+
+The oldest release that serves is asked for: PTX of a toolkit newer than the user's driver
+does not load (CUDA_ERROR_UNSUPPORTED_PTX_VERSION), PTX of an older one does.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from setuptools_cuda.config.model import Settings
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.resolve.architecture_steps import StepContext, resolve_request
+from setuptools_cuda.resolve.catalogue import ReleaseFacts, list_pypi
+from setuptools_cuda.resolve.host_compiler import find_fitting, find_host_program
+from setuptools_cuda.resolve.needs import describe_target, list_extras, list_needy
+from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
+from setuptools_cuda.resolve.search import fits, plan_steps, search_nvcc
+from setuptools_cuda.resolve.values import Architecture
+
+_TORCH_CUDA = re.compile(r"^cuda\b[^=]*=\s*['\"](\d+)\.(\d+)['\"]", re.MULTILINE)
+_OTHER_WAYS = (
+    "install such a toolkit (NVIDIA's installer, or conda install -c conda-forge cuda-nvcc) and point CUDA_HOME at it"
+)
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """One thing that the release has to meet, and what to say where none does."""
+
+    meets: Callable[[ReleaseFacts], bool]
+    problem: Problem
+
+
+def plan_requirements(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
+    """Return the requirements that bring a toolkit into the build environment.
+
+    None are needed where no target needs a toolkit, where a step before 'pip' finds a usable
+    nvcc, or where the project does not name that step and does without CUDA
+    (``required = false``).
+
+    Raises:
+        BuildError: NOT_AVAILABLE for what PyPI does not have, and whatever the search for an
+            nvcc raises.
+    """
+    named = settings.project.toolchain_steps
+    steps = {step.name for step in plan_steps(settings, environment=environment)}
+    optional = not settings.project.required and named is None
+    if "pip" not in steps or optional or not list_needy(settings):
+        return ()
+    if search_nvcc(settings, environment=environment, before="pip").chosen is not None:
+        return ()
+    return (render_requirement(settings, environment=environment),)
+
+
+def render_requirement(settings: Settings, *, environment: Environment) -> str:
+    """Return the requirement for the oldest release on PyPI that serves: "cuda-toolkit[nvcc,cccl]==13.0.*".
+
+    Raises:
+        BuildError: NOT_AVAILABLE where no release does, with every demand that none meets.
+    """
+    candidates = list_pypi()
+    demands = _list_demands(settings, environment=environment)
+    impossible = [each.problem for each in demands if not any(each.meets(facts) for facts in candidates)]
+    if impossible:
+        raise BuildError(*impossible)
+    served = [facts for facts in candidates if all(each.meets(facts) for each in demands)]
+    if not served:
+        raise BuildError(_describe_conflict(demands, candidates=candidates))
+    extras = ",".join(list_extras(settings) or ("nvcc", "cccl"))
+    return f"cuda-toolkit[{extras}]=={served[0].release}.*"
+
+
+def render_install_hint(settings: Settings, *, environment: Environment) -> str:
+    """Return the command that installs what is missing, or '' where PyPI does not have it."""
+    try:
+        return f"pip install '{render_requirement(settings, environment=environment)}'"
+    except BuildError:
+        return ""
+
+
+def find_torch_cuda(environment: Environment) -> tuple[int, int] | None:
+    """Return the CUDA release that the torch of the build environment is made for, or None."""
+    for distribution in importlib.metadata.distributions(name="torch", path=list(environment.search_path)):
+        file = Path(str(distribution.locate_file("torch/version.py")))
+        match = _TORCH_CUDA.search(file.read_text("utf-8")) if file.is_file() else None
+        return (int(match[1]), int(match[2])) if match else None
+    return None
+
+
+def _list_demands(settings: Settings, *, environment: Environment) -> tuple[_Demand, ...]:
+    return (
+        *_demand_cuda(settings),
+        *_demand_torch(settings, environment=environment),
+        *_demand_architectures(settings, environment=environment),
+        *_demand_host_compiler(settings, environment=environment),
+    )
+
+
+def _demand_cuda(settings: Settings) -> Iterable[_Demand]:
+    cuda = settings.project.cuda
+    if cuda is None:
+        return
+    what = f"PyPI has no nvcc within `cuda` = {cuda!r}"
+    fix = (f"{_OTHER_WAYS},", "or widen `cuda`")
+    problem = _describe(what, where="cuda", settings=settings, fix=fix)
+    yield _Demand(lambda facts: fits(facts.release, cuda=cuda), problem)
+
+
+def _demand_torch(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
+    uses = {name for target in settings.targets for name in target.uses} | set(settings.project.uses)
+    torch = find_torch_cuda(environment) if "torch" in uses else None
+    if torch is None:
+        return
+    major, minor = torch
+    what = f"torch is made for CUDA {major}.{minor}, and PyPI has no nvcc of CUDA {major}"
+    fix = (f"{_OTHER_WAYS},", "or build with a torch for CUDA 13")
+    yield _Demand(lambda facts: facts.release.major == major, _describe(what, where="uses", settings=settings, fix=fix))
+
+
+def _demand_architectures(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
+    """Yield a demand for each requested architecture.
+
+    Those of another tool's variable that no release knows are left to the build, which drops them.
+    """
+    newest = list_pypi()[-1]
+    context = StepContext(settings, environment, newest.architectures, newest.release)
+    request = resolve_request(context)
+    lenient = request.lenient or settings.project.unsupported_architectures == "drop"
+    known = {each for facts in list_pypi() for each in facts.architectures}
+    wanted = dict.fromkeys(word.architecture for word in request.words if word.architecture is not None)
+    for architecture in wanted:
+        if architecture in known or not lenient:
+            yield _demand_architecture(architecture, where=request.origin.text, settings=settings)
+
+
+def _demand_architecture(architecture: Architecture, *, where: str, settings: Settings) -> _Demand:
+    what = f"no nvcc on PyPI compiles for {architecture}"
+    fix = (f"take {architecture} out of the architectures,", f"or {_OTHER_WAYS}")
+    problem = _describe(what, where=where, settings=settings, fix=fix)
+    return _Demand(lambda facts: architecture in facts.architectures, problem)
+
+
+def _demand_host_compiler(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
+    """Yield the demand that the release takes the host compiler, or a sibling that may stand in."""
+    flags = resolve_nvcc_flags(environment)
+    program = find_host_program(settings, environment=environment, nvcc_flags=flags)
+    allowed = flags.allow_unsupported or "-allow-unsupported-compiler" in settings.project.flags.cuda
+    if program is None or allowed:
+        return
+    hosts = find_fitting(program, environment=environment)
+    what = f"no nvcc on PyPI takes the host compiler {program.facts} ({program.path})"
+    fix = ("install an older one, and name it with SETUPTOOLS_CUDA_HOST_COMPILER",)
+    problem = _describe(what, where=program.origin.text, settings=settings, fix=fix)
+    yield _Demand(lambda facts: any(facts.accepts(host.family, host.version[0]) for host in hosts), problem)
+
+
+def _describe(what: str, *, where: str, settings: Settings, fix: tuple[str, ...]) -> Problem:
+    releases = list_pypi()
+    numbers = ", ".join(map(str, releases[-1].numbers))
+    needy = list_needy(settings)
+    wanted = (("needed by", describe_target(needy[0])),) if needy else ()
+    has = f"nvcc {releases[0].release} to {releases[-1].release}, for architectures {numbers}"
+    return Problem(Code.NOT_AVAILABLE, what, where, (("PyPI has", has), *wanted), fix)
+
+
+def _describe_conflict(demands: tuple[_Demand, ...], *, candidates: tuple[ReleaseFacts, ...]) -> Problem:
+    lines = [
+        f"{each.problem.where}: {', '.join(str(facts.release) for facts in candidates if each.meets(facts))}"
+        for each in demands
+    ]
+    what = "no toolkit release on PyPI meets all that is asked for"
+    fix = ("widen `cuda`, ask for fewer architectures, or name another host compiler",)
+    return Problem(Code.NOT_AVAILABLE, what, "toolchain", (("served by", "\n".join(lines)),), fix)

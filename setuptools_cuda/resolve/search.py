@@ -1,0 +1,210 @@
+"""The search for an nvcc: the first usable candidate wins, and every candidate is kept."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+import itertools
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+from setuptools_cuda.config.model import Origin, Settings
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.resolve.entry_points import (
+    describe_failure,
+    describe_nonsense,
+    find_entry_points,
+    load_entry_point,
+)
+from setuptools_cuda.resolve.probe import NvccVersion, Unusable, probe_version
+from setuptools_cuda.resolve.steps import STEPS, Location, Step
+from setuptools_cuda.resolve.values import Candidate, Release
+
+ENTRY_POINTS = "setuptools_cuda.toolchain_steps"
+
+# Steps of others come before this one: after all that a user has set, before what lies about.
+_OTHERS_BEFORE = "wheel"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The nvcc that won."""
+
+    step: str
+    location: Location
+    nvcc: Path
+    version: NvccVersion
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search came to."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: Chosen | None
+    notes: tuple[str, ...]
+
+
+def search_nvcc(settings: Settings, *, environment: Environment, before: str = "") -> Search:
+    """Return the first usable nvcc, with all that was looked at.
+
+    Steps after the one that wins are still looked at, but no nvcc of theirs is run. With
+    ``before`` only the steps in front of the one of that name are taken.
+
+    Raises:
+        BuildError: UNUSABLE_SETTING or UNFIT_RELEASE for something set that cannot be used,
+            PLUGIN_FAILED for a step of others, BAD_VALUE for an unknown step.
+    """
+    candidates: list[Candidate] = []
+    notes: list[str] = []
+    chosen: Chosen | None = None
+    steps = plan_steps(settings, environment=environment)
+    for step in itertools.takewhile(lambda step: step.name != before, steps):
+        if chosen is not None:
+            candidates.extend(_look_only(step, settings=settings, environment=environment))
+            continue
+        judged = [
+            _judge(location, step=step, settings=settings, environment=environment)
+            for location in step.look(settings, environment)
+        ]
+        chosen = _choose([each for each, _ in judged if isinstance(each, Chosen)], newest=step.newest)
+        candidates.extend(_record(each, chosen=chosen) for each, _ in judged)
+        notes.extend(note for _, more in judged for note in more)
+    return Search(tuple(candidates), chosen, tuple(notes))
+
+
+def plan_steps(settings: Settings, *, environment: Environment) -> tuple[Step, ...]:
+    """Return the steps to take, in order: those of ``toolchain-steps``, or all.
+
+    Steps of others (entry points ``setuptools_cuda.toolchain_steps``) stand before 'wheel'.
+    Where 'pip' is named and 'wheel' is not, 'pip' looks for the wheels that it has asked for.
+
+    Raises:
+        BuildError: BAD_VALUE for a name that no step has.
+    """
+    points = find_entry_points(ENTRY_POINTS, search_path=environment.search_path)
+    others = tuple(_wrap(point) for point in points if point.name not in {step.name for step in STEPS})
+    place = [step.name for step in STEPS].index(_OTHERS_BEFORE)
+    known = (*STEPS[:place], *others, *STEPS[place:])
+    names = settings.project.toolchain_steps
+    if names is None:
+        return known
+    by_name = {step.name: step for step in known}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise BuildError(*(_describe_unknown(name, known=tuple(by_name)) for name in unknown))
+    if "wheel" not in names:
+        by_name["pip"] = Step("pip", by_name["wheel"].look)
+    return tuple(by_name[name] for name in dict.fromkeys(names))
+
+
+def fits(release: Release, *, cuda: str | None) -> bool:
+    """Return whether a release is within the specifier ``cuda``; major and minor are compared."""
+    return cuda is None or SpecifierSet(cuda).contains(str(release))
+
+
+def _judge(
+    location: Location, *, step: Step, settings: Settings, environment: Environment
+) -> tuple[Chosen | Candidate, tuple[str, ...]]:
+    """Return what came of one location, with the notes to show."""
+    if location.nvcc is None:
+        _refuse_if(location.binding != "", location, why=location.absent)
+        return Candidate(step.name, location.where, None, location.absent), ()
+    version = probe_version(location.nvcc, environment=environment)
+    if isinstance(version, Unusable):
+        _refuse_if(location.binding != "", location, why=f"{location.nvcc} {version.reason}")
+        return Candidate(step.name, location.where, location.nvcc, version.reason), ()
+    if not fits(version.release, cuda=settings.project.cuda):
+        verdict = f"{version.release} is not within {settings.project.cuda}"
+        if location.binding == "compiler":
+            raise BuildError(_describe_unfit(location, settings=settings, release=version.release))
+        notes = (f"{location.where} is passed over: {verdict}",) if location.binding else ()
+        return Candidate(step.name, location.where, location.nvcc, verdict), notes
+    return Chosen(step.name, location, location.nvcc, version), location.notes
+
+
+def _choose(usable: list[Chosen], *, newest: bool) -> Chosen | None:
+    if newest:
+        return max(usable, key=lambda each: each.version.release, default=None)
+    return usable[0] if usable else None
+
+
+def _record(each: Chosen | Candidate, *, chosen: Chosen | None) -> Candidate:
+    if isinstance(each, Candidate):
+        return each
+    verdict = "chosen" if each is chosen else f"{each.version.release}; not needed"
+    return Candidate(each.step, each.location.where, each.nvcc, verdict)
+
+
+def _look_only(step: Step, *, settings: Settings, environment: Environment) -> Iterable[Candidate]:
+    if step.name not in {each.name for each in STEPS}:
+        return [Candidate(step.name, f"step {step.name}", None, "not asked; an earlier step has one")]
+    return [
+        Candidate(step.name, place.where, place.nvcc, "not needed" if place.nvcc else place.absent)
+        for place in step.look(settings, environment)
+    ]
+
+
+def _wrap(point: importlib.metadata.EntryPoint) -> Step:
+    """Return a step of others as one of ours."""
+
+    def look(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+        step = load_entry_point(point)
+        if not callable(step):
+            raise BuildError(describe_nonsense(point, got=step, wanted="a callable (settings, environment)"))
+        try:
+            answer = step(settings, environment)
+        except BuildError:
+            raise
+        except Exception as error:  # a plug-in may raise anything
+            raise BuildError(describe_failure(point, error=error)) from error
+        return _parse_answer(answer, point=point)
+
+    return Step(point.name, look)
+
+
+def _parse_answer(answer: object, *, point: importlib.metadata.EntryPoint) -> tuple[Location, ...]:
+    where = f"step {point.name}"
+    if answer is None:
+        return (Location(where, None, "found none"),)
+    many = answer if isinstance(answer, (list, tuple)) else (answer,)
+    wanted = "the path of an nvcc, several of them, or None"
+    locations = []
+    for each in many:
+        if not isinstance(each, (str, os.PathLike)) or not Path(each).is_absolute() or not Path(each).is_file():
+            raise BuildError(describe_nonsense(point, got=each, wanted=wanted))
+        locations.append(Location(where, Path(each), origin=Origin("found", f"{where} ({each})")))
+    return tuple(locations) or (Location(where, None, "found none"),)
+
+
+def _refuse_if(condition: bool, location: Location, *, why: str) -> None:  # noqa: FBT001 - reads as a guard
+    if not condition:
+        return
+    if location.binding == "toolkit":
+        what, fix = "there is no usable nvcc in it", "point it at a toolkit, or unset it"
+    else:
+        what, fix = "this nvcc cannot be used", "name an nvcc by its path or its name on PATH, or take the setting away"
+    raise BuildError(Problem(Code.UNUSABLE_SETTING, what, location.where, (("why", why),), (fix,)))
+
+
+def _describe_unfit(location: Location, *, settings: Settings, release: Release) -> Problem:
+    cuda = settings.project.cuda
+    return Problem(
+        Code.UNFIT_RELEASE,
+        f"this nvcc is of toolkit {release}, which is not within `cuda` = {cuda!r}",
+        location.where,
+        (("nvcc", str(location.nvcc)), ("cuda", f"{cuda} ({settings.origin('cuda').text})")),
+        (f"name an nvcc within {cuda}, or widen `cuda`",),
+    )
+
+
+def _describe_unknown(name: str, *, known: tuple[str, ...]) -> Problem:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    what = f"there is no step {name!r}{hint}"
+    return Problem(Code.BAD_VALUE, what, "toolchain-steps", fix=(f"the steps are {', '.join(known)}",))

@@ -1,0 +1,199 @@
+"""The steps that look for an nvcc, in their order. Each only says where it looked and what is there.
+
+Whether an nvcc runs and is of a release that will do is judged in ``search.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from setuptools_cuda.config.model import Origin, Settings
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.resolve.programs import find_program, parse_command
+from setuptools_cuda.resolve.wheels import NVCC_WHEEL, find_nvcc_wheels
+
+ROOT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
+COMPILER_VARIABLES = ("NVCC", "CUDACXX")
+
+# Where NVIDIA's installers, Debian and Arch Linux put a toolkit.
+SYSTEM_ROOTS = ("/usr/local/cuda-*", "/usr/local/cuda", "/opt/cuda-*", "/opt/cuda", "/usr/lib/nvidia-cuda-toolkit")
+
+Binding = Literal["", "toolkit", "compiler"]
+
+
+@dataclass(frozen=True)
+class Location:
+    """One place that was looked at.
+
+    ``binding`` says who set it: 'compiler' for an nvcc that was named (any fault is an
+    error), 'toolkit' for a named root (a fault is an error, a release outside ``cuda`` is
+    not), '' for a place of ours (whatever is wrong, the search goes on).
+    """
+
+    where: str
+    nvcc: Path | None
+    absent: str = ""
+    binding: Binding = ""
+    origin: Origin = field(default_factory=lambda: Origin("default", "not set"))
+    launcher: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A named place to look. ``newest``: of several that fit the newest wins, else the first."""
+
+    name: str
+    look: Callable[[Settings, Environment], Iterable[Location]]
+    newest: bool = False
+
+
+def look_at_setting(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc of ``-C cuda.nvcc=`` or ``SETUPTOOLS_CUDA_NVCC``."""
+    origin = settings.origin("nvcc")
+    if not settings.project.nvcc or origin.kind not in ("config-setting", "environment"):
+        return (Location("nvcc setting", None, "not set"),)
+    return (_locate(settings.project.nvcc, where=f"{origin.text}={settings.project.nvcc}", origin=origin, environment=environment),)
+
+
+def look_at_compiler_variables(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc of ``NVCC``, else that of ``CUDACXX``."""
+    del settings
+    found = environment.first(*COMPILER_VARIABLES)
+    if found is None:
+        return (Location(", ".join(COMPILER_VARIABLES), None, "not set"),)
+    name, value = found
+    where = f"{name}={value}"
+    other = environment.get("CUDACXX")
+    notes = (f"CUDACXX={other} differs from {where}, which decides",) if other not in (None, value) else ()
+    return (_locate(value, where=where, origin=Origin("environment", where), environment=environment, notes=notes),)
+
+
+def look_at_root_variables(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc under the first root variable that is set."""
+    del settings
+    found = environment.first(*ROOT_VARIABLES)
+    if found is None:
+        return (Location(", ".join(ROOT_VARIABLES), None, "not set"),)
+    name, value = found
+    where, root = f"{name}={value}", environment.cwd / value
+    given = ((each, environment.get(each)) for each in ROOT_VARIABLES)
+    others = [(n, v) for n, v in given if v is not None and (environment.cwd / v).resolve() != root.resolve()]
+    notes = tuple(f"{n}={v} differs from {where}, which decides" for n, v in others)
+    return (_locate_in(root, where=where, origin=Origin("environment", where), binding="toolkit", notes=notes),)
+
+
+def look_at_project(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc of the key ``nvcc``, relative to the project."""
+    origin = settings.origin("nvcc")
+    if not settings.project.nvcc or origin.kind in ("config-setting", "environment"):
+        return (Location("nvcc key", None, "not set"),)
+    where = f"nvcc = {settings.project.nvcc!r}"
+    return (_locate(settings.project.nvcc, where=where, origin=origin, environment=environment, base=settings.root),)
+
+
+def look_at_wheels(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc of each ``nvidia-cuda-nvcc`` in the build environment."""
+    del settings
+    wheels = find_nvcc_wheels(environment.search_path)
+    if not wheels:
+        return (Location(f"{NVCC_WHEEL} wheel", None, "not in this build environment"),)
+    return tuple(
+        Location(
+            f"{wheel.name} {wheel.version} wheel",
+            wheel.nvcc,
+            "has ptxas alone: PyPI has nvcc from CUDA 13.0 on" if wheel.name != NVCC_WHEEL else "has no nvcc",
+            origin=Origin("found", f"the {wheel.name} {wheel.version} wheel in {wheel.folder}"),
+        )
+        for wheel in wheels
+    )
+
+
+def look_at_conda(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc of the active conda environment."""
+    del settings
+    prefix = environment.get("CONDA_PREFIX")
+    if prefix is None:
+        return (Location("CONDA_PREFIX", None, "not set"),)
+    where = f"CONDA_PREFIX={prefix}"
+    return (_locate_in(environment.cwd / prefix, where=where, origin=Origin("found", where)),)
+
+
+def look_at_path(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return the nvcc on PATH."""
+    del settings
+    nvcc = find_program("nvcc", environment=environment)
+    return (Location("PATH", nvcc, "no nvcc", origin=Origin("found", f"nvcc on PATH ({nvcc})")),)
+
+
+def look_at_system(
+    settings: Settings, environment: Environment, *, roots: tuple[str, ...] = SYSTEM_ROOTS
+) -> tuple[Location, ...]:
+    """Return the nvcc of every well-known root that exists, each toolkit once."""
+    del settings, environment
+    found = (path for root in roots for path in sorted(Path("/").glob(root.lstrip("/"))) if path.is_dir())
+    unique = {path.resolve(): path for path in reversed(tuple(found))}
+    if not unique:
+        return (Location(", ".join(roots), None, "none of them exists"),)
+    return tuple(
+        _locate_in(path, where=str(path), origin=Origin("found", f"well-known root {path}"))
+        for path in reversed(unique.values())
+    )
+
+
+# The search ends before 'pip', which takes place in a front-end's hook, not in a build.
+STEPS: tuple[Step, ...] = (
+    Step("setting", look_at_setting),
+    Step("compiler-env", look_at_compiler_variables),
+    Step("root-env", look_at_root_variables),
+    Step("project", look_at_project),
+    Step("wheel", look_at_wheels),
+    Step("conda", look_at_conda),
+    Step("path", look_at_path),
+    Step("system", look_at_system, newest=True),
+    Step("pip", lambda settings, environment: ()),  # noqa: ARG005 - the shape of a step
+)
+
+
+def _locate(  # noqa: PLR0913 - each part of a Location comes from another place
+    value: str,
+    *,
+    where: str,
+    origin: Origin,
+    environment: Environment,
+    base: Path | None = None,
+    notes: tuple[str, ...] = (),
+) -> Location:
+    """Return the nvcc that a value such as ``nvcc-12``, a path, or ``ccache nvcc`` names."""
+
+    def answer(nvcc: Path | None, absent: str = "", launcher: tuple[str, ...] = ()) -> Location:
+        return Location(where, nvcc, absent, "compiler", origin, launcher, notes)
+
+    folder = base or environment.cwd
+    command = parse_command(value, base=folder)
+    if command is None:
+        return answer(None, "names no program")
+    if command.options:
+        return answer(None, f"has options ({' '.join(command.options)}); they belong in `flags` or NVCC_FLAGS")
+    if "/" in command.program and (folder / command.program).is_dir():
+        return answer(None, "is a folder; name the nvcc in it, or set CUDA_HOME to a toolkit's folder")
+    if command.launcher and find_program(command.launcher[0], environment=environment, base=folder) is None:
+        return answer(None, f"there is no program {command.launcher[0]!r}")
+    nvcc = find_program(command.program, environment=environment, base=folder)
+    return answer(nvcc, "" if nvcc else _explain_absence(folder / command.program), command.launcher)
+
+
+def _locate_in(
+    root: Path, *, where: str, origin: Origin, binding: Binding = "", notes: tuple[str, ...] = ()
+) -> Location:
+    nvcc = root / "bin" / "nvcc"
+    absent = "" if os.access(nvcc, os.X_OK) and nvcc.is_file() else _explain_absence(nvcc)
+    return Location(where, None if absent else nvcc, absent, binding, origin, (), notes)
+
+
+def _explain_absence(path: Path) -> str:
+    return f"{path} cannot be executed" if path.is_file() else f"{path} does not exist"

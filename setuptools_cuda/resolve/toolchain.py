@@ -1,0 +1,165 @@
+"""Settings to toolchain: one nvcc, and everything that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from setuptools_cuda.config.model import Flags, Settings
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
+from setuptools_cuda.resolve.farm import plan_farm
+from setuptools_cuda.resolve.host_compiler import resolve_host_compiler, resolve_host_program
+from setuptools_cuda.resolve.host_probe import probe_text
+from setuptools_cuda.resolve.identity import digest_facts, digest_file
+from setuptools_cuda.resolve.needs import describe_target, list_needy
+from setuptools_cuda.resolve.nvcc_flags import NvccFlags, resolve_nvcc_flags
+from setuptools_cuda.resolve.parts import diagnose_parts
+from setuptools_cuda.resolve.pip_step import render_install_hint
+from setuptools_cuda.resolve.probe import Layout, Toolkit, probe_known, probe_layout
+from setuptools_cuda.resolve.search import Chosen, Search, search_nvcc
+from setuptools_cuda.resolve.values import Farm, HostCompiler, Toolchain
+from setuptools_cuda.resolve.wheels import diagnose_mixture, find_site
+
+FARM_FOLDER = "toolkit"
+_ALLOW = "allow-unsupported-compiler"
+
+
+def resolve_toolchain(settings: Settings, *, environment: Environment, build_dir: Path) -> Toolchain:
+    """Return the toolchain; nothing is written.
+
+    Where it lies in NVIDIA's wheels, its paths are those of a link farm in
+    ``build_dir/toolkit``, which :func:`setuptools_cuda.resolve.farm.write_farm` has to write
+    before anything is compiled.
+
+    Raises:
+        BuildError: NO_COMPILER with all that was looked at; UNUSABLE_SETTING, UNFIT_RELEASE,
+            PARTIAL_TOOLKIT, MIXED_RELEASES, NO_HOST_COMPILER, UNFIT_HOST_COMPILER,
+            PLUGIN_FAILED, TOOL_FAILED or BAD_VALUE for an nvcc that was found or set.
+    """
+    search = search_nvcc(settings, environment=environment)
+    if search.chosen is None:
+        raise BuildError(describe_no_compiler(search, settings=settings, environment=environment))
+    return _complete(search, search.chosen, settings=settings, environment=environment, build_dir=build_dir)
+
+
+def find_toolchain(settings: Settings, *, environment: Environment, build_dir: Path) -> Toolchain | None:
+    """Return the toolchain, or None where no step has a usable nvcc and nothing set is at fault.
+
+    Raises:
+        BuildError: as :func:`resolve_toolchain` does, but for NO_COMPILER.
+    """
+    search = search_nvcc(settings, environment=environment)
+    if search.chosen is None:
+        return None
+    return _complete(search, search.chosen, settings=settings, environment=environment, build_dir=build_dir)
+
+
+def describe_no_compiler(search: Search, *, settings: Settings, environment: Environment) -> Problem:
+    """Return the problem that a search came to nothing, with all that was looked at."""
+    needy = list_needy(settings)
+    within = f" within {settings.project.cuda}" if settings.project.cuda else ""
+    what = f"no CUDA compiler (nvcc){within}" + (f" for {describe_target(needy[0])}" if needy else "")
+    width = max((len(each.where) for each in search.candidates), default=0)
+    lines = "\n".join(f"{each.where:<{width}}  {each.verdict}" for each in search.candidates)
+    details = (("looked at", lines or "nothing: toolchain-steps names no step"),)
+    return Problem(Code.NO_COMPILER, what, details=details, fix=_suggest(settings, environment=environment))
+
+
+def _suggest(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
+    more = "setuptools-cuda doctor shows the whole search"
+    hint = render_install_hint(settings, environment=environment)
+    if not hint:
+        return ("install a toolkit and point CUDA_HOME at it: PyPI has none that will do", more)
+    spec = hint.split("'")[1]
+    return (
+        f'add "{spec}" to build-system.requires (without build isolation: {hint}),',
+        "or point CUDA_HOME at a toolkit",
+        more,
+    )
+
+
+def _complete(
+    search: Search, chosen: Chosen, *, settings: Settings, environment: Environment, build_dir: Path
+) -> Toolchain:
+    """Return the toolchain of the nvcc that won."""
+    flags = resolve_nvcc_flags(environment)
+    program = resolve_host_program(settings, environment=environment, nvcc_flags=flags)
+    layout = probe_layout(chosen.nvcc, host_compiler=program.path, environment=environment)
+    toolkit = Toolkit(chosen.version, layout, find_site(layout.root))
+    mixture = diagnose_mixture(toolkit.site, release=toolkit.release) if toolkit.site is not None else None
+    parts = diagnose_parts(toolkit, settings=settings, host_compiler=program.path, environment=environment)
+    raise_if_any(problem for problem in (mixture, parts) if problem is not None)
+    host = resolve_host_compiler(
+        program,
+        include_dirs=layout.include_dirs,
+        release=toolkit.release,
+        environment=environment,
+        allow_unsupported=flags.allow_unsupported or allows_unsupported(settings),
+    )
+    farm = plan_farm(layout.root, into=build_dir / FARM_FOLDER) if toolkit.site is not None else None
+    place = _move_into(farm, layout) if farm is not None else layout
+    return Toolchain(
+        nvcc=place.nvcc,
+        launcher=chosen.location.launcher,
+        release=toolkit.release,
+        version=chosen.version.version,
+        root=place.root,
+        include_dirs=place.include_dirs,
+        library_dirs=place.library_dirs,
+        found_via=chosen.location.origin,
+        step=chosen.step,
+        candidates=search.candidates,
+        known=probe_known(layout, release=toolkit.release, environment=environment),
+        host_compiler=host,
+        identity=_digest(toolkit, host=host, flags=flags, environment=environment),
+        from_wheel=farm is not None,
+        notes=(*search.notes, *_explain_move(layout, place, chosen=chosen), *flags.notes, *host.notes),
+        farm=farm,
+    )
+
+
+def allows_unsupported(settings: Settings) -> bool:
+    """Return whether the project asks nvcc to take any host compiler."""
+    return any(flag.lstrip("-") == _ALLOW for flags in _list_flags(settings) for flag in flags.cuda)
+
+
+def _list_flags(settings: Settings) -> Iterator[Flags]:
+    yield settings.project.flags
+    yield from (target.flags for target in settings.targets)
+    yield from (override.flags for override in settings.overrides)
+
+
+def _move_into(farm: Farm, layout: Layout) -> Layout:
+    """Return the layout as it is once the farm is written."""
+    folder = farm.folder
+
+    def move(path: Path) -> Path:
+        return folder / path.relative_to(layout.root)
+
+    return Layout(
+        nvcc=folder / "bin" / "nvcc",
+        binary=layout.binary,
+        root=folder,
+        include_dirs=tuple(move(path) for path in layout.include_dirs),
+        library_dirs=(folder / "lib", folder / "lib" / "stubs"),
+        cicc=layout.cicc,
+        ptxas=layout.ptxas,
+        libdevice=layout.libdevice,
+    )
+
+
+def _explain_move(layout: Layout, place: Layout, *, chosen: Chosen) -> Iterator[str]:
+    if layout.nvcc != chosen.nvcc:
+        yield f"{layout.nvcc} is called in place of {chosen.nvcc}, which is a link to it and has no toolkit beside it"
+    if place.nvcc != layout.nvcc and layout.nvcc.resolve() != layout.binary.resolve():
+        yield f"{layout.binary} is called in place of {layout.nvcc}, which is a wrapper of it"
+
+
+def _digest(toolkit: Toolkit, *, host: HostCompiler, flags: NvccFlags, environment: Environment) -> str:
+    layout = toolkit.layout
+    files = (("nvcc", layout.binary), ("cicc", layout.cicc), ("ptxas", layout.ptxas))
+    facts = [("nvcc --version", toolkit.version.text)]
+    facts.extend((label, digest_file(path)) for label, path in files if path is not None and path.is_file())
+    facts.append(("host compiler", f"{host} {probe_text(host.path, environment=environment)}"))
+    return digest_facts((*facts, *flags.facts))

@@ -1,0 +1,64 @@
+"""Flags that the environment adds to every compile and link, after all flags of the table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from setuptools_cuda.config.flags import find_reserved, without_threads
+from setuptools_cuda.config.model import Flags
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import Code, Problem, raise_if_any
+
+CUDA_VARIABLES = ("NVCC_FLAGS", "CUDAFLAGS")
+
+
+def read_environment_flags(
+    environment: Environment, *, c: Sequence[str], cxx: Sequence[str], link: Sequence[str]
+) -> Flags:
+    """Return the flags of ``NVCC_FLAGS``, ``CUDAFLAGS``, ``CFLAGS``, ``CXXFLAGS`` and ``LDFLAGS``.
+
+    ``c``, ``cxx`` and ``link`` are the host's commands: setuptools may have put some of these flags
+    there already, and then they are not added again. Raises BuildError for a flag that has a key.
+    """
+    problems = [p for name in CUDA_VARIABLES for p in _reserved(name, environment=environment)]
+    raise_if_any(problems)
+    cuda = [flag for name in CUDA_VARIABLES for flag in _words(name, environment=environment)]
+    return Flags(
+        cuda=without_threads(cuda)[0],
+        cxx=_missing("CXXFLAGS", command=cxx, environment=environment),
+        c=_missing("CFLAGS", command=c, environment=environment),
+        link=_missing("LDFLAGS", command=link, environment=environment),
+    )
+
+
+def _words(name: str, *, environment: Environment) -> list[str]:
+    value = environment.get(name)
+    if value is None:
+        return []
+    try:
+        return shlex.split(value)
+    except ValueError as error:
+        problem = Problem(Code.UNUSABLE_SETTING, f"{value!r} cannot be split into flags: {error}", where=name)
+        raise_if_any([problem])
+        raise
+
+
+def _missing(name: str, *, command: Sequence[str], environment: Environment) -> tuple[str, ...]:
+    words = _words(name, environment=environment)
+    length = len(words)
+    there = any(list(command[start : start + length]) == words for start in range(len(command) - length + 1))
+    return () if there else tuple(words)
+
+
+def _reserved(name: str, *, environment: Environment) -> list[Problem]:
+    found = find_reserved(_words(name, environment=environment), tool="cuda")
+    return [
+        Problem(
+            Code.RESERVED_FLAG,
+            f"{reserved.flag!r} is not for flags",
+            where=name,
+            fix=(f"set the key {reserved.key!r} instead" if reserved.key else "leave it out: the build sets it",),
+        )
+        for reserved in found
+    ]

@@ -1,0 +1,54 @@
+"""Whether the images of a kernel module serve the GPUs and drivers that the project names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.plan.values import KernelModulePlan
+from setuptools_cuda.stage.drivers import gpu_driver
+from setuptools_cuda.stage.kernel_runtime import KernelImages, NoImageError, parse_version
+
+
+def check_serves(plan: KernelModulePlan, *, images: Mapping[str, KernelImages]) -> list[Problem]:
+    """Return a problem for each source and each GPU of ``serves`` that no image of it would run on.
+
+    ``driver`` holds for GPUs that such a driver knows; for newer ones it is the oldest driver that does.
+    The choice is that of the generated module itself.
+    """
+    return [problem for word in plan.serves for problem in _check(plan, word=word, images=images)]
+
+
+def _check(plan: KernelModulePlan, *, word: str, images: Mapping[str, KernelImages]) -> Iterator[Problem]:
+    try:
+        capability = parse_version(word, whole=10, part=1, example='"9.0" or "90"')
+    except ValueError as error:
+        yield Problem(Code.BAD_VALUE, str(error), where=_key(plan, "serves"))
+        return
+    for held in images.values():
+        yield from _unserved(plan, held=held, capability=capability)
+
+
+def _unserved(plan: KernelModulePlan, *, held: KernelImages, capability: tuple[int, int]) -> Iterator[Problem]:
+    try:
+        held.image_for(capability, _driver(plan, capability=capability))
+    except NoImageError as error:
+        yield Problem(
+            Code.IMAGES_DO_NOT_SERVE,
+            str(error).splitlines()[0],
+            where=_key(plan, "serves"),
+            details=tuple(("held", line) for line in error.held or ("nothing",)),
+            fix=error.helps,
+        )
+
+
+def _driver(plan: KernelModulePlan, *, capability: tuple[int, int]) -> tuple[int, int] | None:
+    if plan.driver is None:
+        return None
+    named = parse_version(plan.driver, whole=1000, part=10, example='"13.0"')
+    oldest = gpu_driver(capability[0] * 10 + capability[1])
+    return max(named, (oldest.major, oldest.minor)) if oldest else named
+
+
+def _key(plan: KernelModulePlan, name: str) -> str:
+    return f"{plan.where}.{name}" if plan.where else f"{plan.module}: {name}"
