@@ -1,4 +1,4 @@
-# make demo: build sample_pkg with the compiler from pip, install it, run it.
+# make demo: build sample_pkg with the compiler from pip, whatever is installed; install it, run it.
 # make test: the linters, then all tests.
 # Each makes a virtual environment of its own. Needed: Python (with venv and headers), make, g++.
 
@@ -16,6 +16,7 @@ demo:
 	$(PYTHON) -m venv --clear $(DEMO)
 	rm -rf $(DIST)
 	$(DEMO)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(DIST) .
+	SETUPTOOLS_CUDA_TOOLCHAIN_STEPS="wheel pip" \
 	$(DEMO)/bin/python -m pip wheel --no-deps --find-links "$(CURDIR)/$(DIST)" --wheel-dir $(DIST) ./sample_pkg
 	$(DEMO)/bin/python -m pip install --quiet --no-deps $(DIST)/sample_pkg-*.whl
 	cd build && venv-demo/bin/python -m sample_pkg

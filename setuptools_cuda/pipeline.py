@@ -240,7 +240,7 @@ def _render_modules(
     for module in planned.plan.kernel_modules:
         images = make_images(module, ptx=ptx, files=built, toolkit=planned.toolchain.release)
         problems.extend(check_serves(module, images=images))
-        texts[module.destination] = render_bindings(module, images=images).encode("ascii")
+        texts[module.destination] = render_bindings(module, images=images).encode("utf-8")
     raise_if_any(problems)
     return texts
 

@@ -64,9 +64,10 @@ def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
 
 
 @pytest.fixture(scope="session")
-def bare_session_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return a bare environment for fixtures that are made once a test run."""
-    return make_bare_environment(tmp_path_factory.mktemp("home"))
+def pip_toolchain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return a bare environment in which builds take their compiler from pip, whatever the machine has."""
+    steps = {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "wheel pip"}
+    return {**make_bare_environment(tmp_path_factory.mktemp("home")), **steps}
 
 
 @contextmanager

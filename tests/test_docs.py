@@ -163,7 +163,7 @@ def test_tables_load(block: Block, tmp_path: Path) -> None:
 def test_projects_build_and_run(
     name: str,
     our_wheel: Path,
-    bare_environment: dict[str, str],
+    pip_toolchain_environment: dict[str, str],
     make_project: Callable[[Mapping[str, str]], Path],
     tmp_path: Path,
 ) -> None:
@@ -173,11 +173,11 @@ def test_projects_build_and_run(
     installed = tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(installed)]
     command = [*pip, "--find-links", str(our_wheel.parent), str(project)]
-    done = subprocess.run(command, env=bare_environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=pip_toolchain_environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     # What is run may look for a toolkit: in the packages of the test environment.
     paths = os.pathsep.join([str(installed), str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
-    environment = {**bare_environment, "PYTHONPATH": paths}
+    environment = {**pip_toolchain_environment, "PYTHONPATH": paths}
     for block in blocks:
         if block.language == "python" and block.file is None:
             script = tmp_path / f"snippet{block.number}.py"

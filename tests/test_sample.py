@@ -69,7 +69,7 @@ def run(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> 
 
 def copy_of_sample(folder: Path) -> Path:
     ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-    return shutil.copytree(ROOT / "sample_pkg", folder / "sample_pkg", ignore=ignored)
+    return shutil.copytree(ROOT / "sample_pkg", folder / "sample_pkg", ignore=ignored, dirs_exist_ok=True)
 
 
 def contents_of(wheel: Path) -> dict[str, str]:
@@ -81,7 +81,7 @@ def contents_of(wheel: Path) -> dict[str, str]:
 def sample_build(
     shared_folder: Path,
     our_wheel: Path,
-    bare_session_environment: dict[str, str],
+    pip_toolchain_environment: dict[str, str],
 ) -> Path:
     """Return a folder with the sample's sdist and wheel, each built by pip's default isolation."""
     folder = shared_folder / "sample"
@@ -91,7 +91,7 @@ def sample_build(
             source = copy_of_sample(folder)
             links = ["--find-links", our_wheel.parent]
             pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", *links, "--wheel-dir", folder / "wheels"]
-            run([*pip, source], env=bare_session_environment, cwd=folder)
+            run([*pip, source], env=pip_toolchain_environment, cwd=folder)
             (folder / "done").touch()
     return folder
 
@@ -121,9 +121,9 @@ def test_the_manifest_names_every_artifact(sample_wheel: Path) -> None:
 
 
 def test_the_shared_sources_were_compiled_once(sample_build: Path) -> None:
-    commands = json.loads(next(sample_build.rglob("compile_commands.json")).read_text(encoding="utf-8"))
-    sources = [Path(command["file"]).name for command in commands]
-    assert sorted(sources) == ["binding.cpp", "block_sum.cu", "cluster_sum.cu", "cpu.cpp", "device.cpp", "saxpy.cu"]
+    jobs = [json.loads(job.read_text(encoding="utf-8")) for job in sample_build.rglob("jobs/cuda-*.json")]
+    compiled = sorted(argument for job in jobs for argument in job["argv"] if argument.startswith("csrc/"))
+    assert compiled == ["csrc/block_sum.cu", "csrc/cluster_sum.cu", "csrc/saxpy.cu"]
 
 
 def test_the_installed_package_checks_itself(
@@ -146,10 +146,10 @@ def test_the_installed_package_checks_itself(
 
 
 def test_the_sdist_gives_the_same_wheel(
-    sample_wheel: Path, our_wheel: Path, bare_environment: dict[str, str], tmp_path: Path
+    sample_wheel: Path, our_wheel: Path, pip_toolchain_environment: dict[str, str], tmp_path: Path
 ) -> None:
     source = copy_of_sample(tmp_path)
-    environment = {**bare_environment, "PIP_FIND_LINKS": str(our_wheel.parent)}
+    environment = {**pip_toolchain_environment, "PIP_FIND_LINKS": str(our_wheel.parent)}
     run([sys.executable, "-m", "build", "--outdir", tmp_path / "dist", source], env=environment, cwd=tmp_path)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     assert list((tmp_path / "dist").glob("sample_pkg-0.1.0.tar.gz"))

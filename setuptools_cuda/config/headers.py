@@ -49,8 +49,10 @@ def _named(settings: Settings) -> Iterator[str]:
 
 
 def _include_folders(settings: Settings) -> tuple[str, ...]:
-    scopes = (settings.project, *settings.targets, *settings.overrides)
-    folders = (_inside(folder) for scope in scopes for folder in scope.include_dirs)
+    given = [*settings.project.include_dirs]
+    given += [folder for target in settings.targets for folder in target.include_dirs]
+    given += [folder for override in settings.overrides for folder in override.include_dirs]
+    folders = map(_inside, given)
     return tuple(dict.fromkeys(folder for folder in folders if folder is not None))
 
 

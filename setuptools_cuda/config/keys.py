@@ -18,7 +18,7 @@ ScopeName = Literal["project", "extension", "library", "kernel-module", "overrid
 
 NOT_IN_THIS_RELEASE: Mapping[str, str] = {
     "instantiate": "write the instantiations in the source, as 'template __global__ void scale<float>(float*);'",
-    "device-link": "leave it out, and keep device code that calls itself in one source",
+    "device-link": "leave it out, and keep device code that belongs together in one source",
     "report": "leave it out",
     "cache": "leave it out; the build folder keeps what has not changed",
 }

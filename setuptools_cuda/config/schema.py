@@ -97,13 +97,13 @@ def _choices(key: Key) -> Schema:
     return {"type": "array", "items": {"enum": list(key.offered)}, "minItems": 1}
 
 
-def _flags(key: Key) -> Schema:  # noqa: ARG001 - all kinds have one signature
+def _flags(_key: Key) -> Schema:
     array = {"type": "array", "items": _line()}
     tools = dict.fromkeys(("cuda", "cxx", "c", "link"), array)
     return {"anyOf": [array, {"type": "object", "additionalProperties": False, "properties": tools}]}
 
 
-def _condition(key: Key) -> Schema:  # noqa: ARG001 - all kinds have one signature
+def _condition(_key: Key) -> Schema:
     specifier = {"type": "string", "pattern": CHECKS["specifier"].pattern}
     text = {"type": "string", "pattern": _NOT_BLANK}
     variable = {"type": ["string", "boolean"]}

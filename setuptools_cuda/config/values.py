@@ -65,7 +65,7 @@ def _checked(value: str | int, *, key: Key) -> Finding | None:
     return CHECKS[key.check].find(value) if key.check else None
 
 
-def _parse_switch(raw: object, key: Key) -> Parsed:  # noqa: ARG001 - all parsers have one signature
+def _parse_switch(raw: object, _key: Key) -> Parsed:
     return Parsed(raw) if isinstance(raw, bool) else _bad(_wrong(raw, wanted="true or false"))
 
 
@@ -110,7 +110,8 @@ def _separated(raw: object) -> object:
         return split_words(raw)
     if not isinstance(raw, _MANY):
         return raw
-    return [word for item in raw for word in (split_words(item) if isinstance(item, str) else [item])]
+    # A blank item stays, to be told.
+    return [word for item in raw for word in ((isinstance(item, str) and split_words(item)) or [item])]
 
 
 def _find_item_fault(item: object, *, number: int, key: Key) -> Finding | None:
@@ -137,7 +138,7 @@ def _parse_choices(raw: object, key: Key) -> Parsed:
     return _bad(*faults) if faults else Parsed(tuple(dict.fromkeys(raw)))
 
 
-def _parse_flags(raw: object, key: Key) -> Parsed:  # noqa: ARG001 - all parsers have one signature
+def _parse_flags(raw: object, _key: Key) -> Parsed:
     if isinstance(raw, _MANY):
         return _parse_tools({"cuda": raw}, bare=True)
     if isinstance(raw, Mapping):
@@ -199,7 +200,7 @@ def _split_threads(value: object, *, tool: Tool) -> tuple[tuple[str, ...], list[
     return kept, [note] if dropped else []
 
 
-def _parse_if(raw: object, key: Key) -> Parsed:  # noqa: ARG001 - all parsers have one signature
+def _parse_if(raw: object, _key: Key) -> Parsed:
     return parse_condition(raw)
 
 

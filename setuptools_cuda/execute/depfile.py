@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+_READABLE = re.compile(r"""[a-zA-Z0-9+?"'&,/_:.~(){}%=@\[\]!\-\\ #$^\x80-\U0010ffff\udc80-\udcff]+""")
+"""Paths that ninja's depfile reader takes, some characters escaped (ninja 1.13, depfile_parser.in.cc)."""
 
 
 def parse_depfile(text: str) -> tuple[str, ...]:
@@ -46,6 +50,11 @@ def render_depfile(target: str, inputs: Iterable[str]) -> str:
     """Return a depfile for ninja, with each special character escaped."""
     lines = " \\\n  ".join(_escape(path) for path in inputs)
     return f"{_escape(target)}: {lines}\n"
+
+
+def find_unreadable(inputs: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths that no depfile can say to ninja."""
+    return tuple(path for path in inputs if not _READABLE.fullmatch(path))
 
 
 def _escape(path: str) -> str:

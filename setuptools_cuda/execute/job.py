@@ -69,10 +69,13 @@ def _run_in(scratch: Path, *, spec: dict[str, Any], build: Path, record: Path) -
 
 
 def _argv(spec: dict[str, Any], *, scratch: Path, made: Path, build: Path) -> list[str]:
+    run = json.loads((build / "run.json").read_text("utf-8"))
     places = {"{out}": str(made), "{keep}": str(scratch / "keep"), "{depfile}": str(scratch / "out.d")}
-    argv = [places.get(word, word.replace("{build}", spec["build"])) for word in spec["argv"]]
+    argv = [
+        places.get(word, word.replace("{build}", spec["build"]).replace("{root}", run["root"])) for word in spec["argv"]
+    ]
     if spec["kind"] == "cuda":
-        threads = json.loads((build / "run.json").read_text("utf-8"))["threads"]
+        threads = run["threads"]
         if threads > 1 and len(spec["codes"]) > 1:
             argv[-3:-3] = ["--threads", str(threads)]
     return argv
@@ -84,6 +87,11 @@ def _rewritten_depfile(spec: dict[str, Any], *, scratch: Path, made: Path, targe
     if spec["kind"] == "cython":
         written = Path(f"{made}.dep")
     inputs = depfile.parse_depfile(written.read_text("utf-8", "surrogateescape"))
+    # ninja knows the source already, whatever it is called.
+    inputs = tuple(path for path in inputs if path != spec["source"])
+    unreadable = depfile.find_unreadable(inputs)
+    if unreadable:
+        raise JobError(f"changes to {unreadable[0]!r} could not be seen by later builds: rename the file")
     rewritten = scratch / "ninja.d"
     rewritten.write_text(depfile.render_depfile(target, inputs), "utf-8", "surrogateescape")
     return rewritten

@@ -76,7 +76,7 @@ def _write_files(
     with telling(folder.path):
         for job in plan.jobs:
             write_if_changed(folder.path / "jobs" / spec_name(job), render_spec(job, folder=folder))
-        write_if_changed(folder.path / "run.json", json.dumps({"threads": threads}))
+        write_if_changed(folder.path / "run.json", json.dumps({"root": str(folder.root), "threads": threads}))
         write_if_changed(folder.path / "build.ninja", text)
         for record in (folder.path / "failures").iterdir():
             record.unlink()
@@ -100,7 +100,7 @@ def _run_ninja(group: str, *, plan: BuildPlan, folder: BuildFolder, environment:
         group,
     ]
     output = _Output(echo)
-    variables = {**environment.variables, "NINJA_STATUS": "[%f/%t] "}
+    variables = {**environment.variables, "NINJA_STATUS": "[%f/%t] ", "PWD": str(folder.root)}
     with telling(folder.path):
         status = run_streaming(argv, variables=variables, cwd=folder.root, on_line=output.line)
     if status != 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import setuptools
@@ -65,7 +64,7 @@ def _keep(project: CudaProject) -> None:
 
 def _put_extensions(project: CudaProject, *, settings: Settings) -> None:
     dist = project.dist
-    taken = frozenset(declared.words["name"] for declared in project.declared() if declared.kind == "extension")
+    taken = frozenset(str(declared.words["name"]) for declared in project.declared() if declared.kind == "extension")
     made = table.make_extensions(settings, names_taken=taken, python=read_python_facts(""))
     project.table_extensions = made
     if made:

@@ -10,21 +10,25 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 from setuptools_cuda.frontends import limited_api
 from setuptools_cuda.frontends.attach import find_or_make_project
+from setuptools_cuda.frontends.build_cuda import MANIFEST
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
-
-MANIFEST = "setuptools_cuda.json"
-"""The manifest's name in the ``.dist-info`` folder."""
+from setuptools_cuda.frontends.project import CudaProject
 
 
 class BdistWheel(bdist_wheel):
     """setuptools' ``bdist_wheel``, and the manifest of what was built in it."""
 
+    @property
+    def cuda_project(self) -> CudaProject:
+        """Return the project that the wheel is made of."""
+        return find_or_make_project(self.distribution)
+
     def finalize_options(self) -> None:
         """Take the wheel's tag from the extensions that keep to the limited API."""
         with told_by_setuptools():
             found = limited_api.resolve_wheel_tag(
-                self.distribution.ext_modules or (),
+                self.cuda_project.extensions,
                 asked=self.py_limited_api or None,
                 python=read_python_facts(""),
             )
@@ -47,10 +51,10 @@ class BdistWheel(bdist_wheel):
         before anything is built, and there is nothing to write yet.
         """
         super().write_wheelfile(wheelfile_base, *args, **options)
-        project = find_or_make_project(self.distribution)
-        if project.built is None:
+        built = self.cuda_project.built
+        if built is None:
             return
-        Path(wheelfile_base, MANIFEST).write_text(project.built.result.manifest, encoding="utf-8")
+        Path(wheelfile_base, MANIFEST).write_text(built.result.manifest, encoding="utf-8")
         set_modes(Path(wheelfile_base).parent)
 
 

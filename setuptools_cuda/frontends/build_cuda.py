@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from setuptools import Command
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.config.headers import find_sdist_files
-from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
-from setuptools_cuda.frontends.places import source_tree_path
+from setuptools_cuda.frontends.places import Tree, source_path, wheel_path
 from setuptools_cuda.frontends.project import Build, CudaProject, other_destinations
-from setuptools_cuda.stage.copy import read_record, remove_stale, stage_file, write_record
+from setuptools_cuda.frontends.staging import stage_others
+from setuptools_cuda.stage.copy import stage_files
+from setuptools_cuda.stage.record import read_record
+
+MANIFEST = "setuptools_cuda.json"
+"""The manifest's name, in our build folder and in the wheel's ``.dist-info``."""
+SOURCE_RECORD = "source-tree.json"
+"""The record of our files in the source tree, in our build folder."""
 
 
 class build_cuda(Command):  # noqa: N801 - a command's class is named as the command is
@@ -43,6 +52,7 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         self.build_base = None  # type: ignore[assignment] # the same
         self.inplace = False
         self.editable_mode = False
+        self.after_build_ext = False
         self.parallel = None
 
     def finalize_options(self) -> None:
@@ -60,9 +70,11 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         """Put what was built where it belongs, and take away what is no longer planned."""
         with told_by_setuptools():
             build = self._build()
-            for warning in build.planned.plan.requirements:
-                self.announce(f"declare the requirement {warning}: the built files need it", logging.WARNING)
             self._stage(build)
+        declared = getattr(self.distribution, "install_requires", None) or ()
+        for requirement in undeclared(build.planned.plan.requirements, declared=declared):
+            text = f"add {requirement!r} to the project's dependencies: the built files need it to load"
+            self.announce(text, logging.WARNING)
 
     def get_source_files(self) -> list[str]:
         """Return all sources, and the headers that they include, relative to the project."""
@@ -77,7 +89,7 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         """Return the file in the source tree of each output, where the files are put there."""
         if not self._in_source_tree:
             return {}
-        return {str(Path(self.build_lib, path)): str(self._source_tree_path(path)) for path in self._destinations()}
+        return {str(Path(self.build_lib, path)): self._source_path(path) for path in self._destinations()}
 
     @property
     def _in_source_tree(self) -> bool:
@@ -88,17 +100,9 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         project = self.cuda_project
         if not project.cuda_extensions():
             return project.build(self._request(), echo=self._say)
-        self.run_command("build_ext")
-        if project.built is None:
-            names = ", ".join(one.name for one in project.cuda_extensions())
-            raise BuildError(
-                Problem(
-                    Code.CONFLICT,
-                    f"the command build_ext of setup.py did not build {names}",
-                    fix=("let its build_extension() call super().build_extension(ext)",),
-                )
-            )
-        return project.built
+        if not self.after_build_ext:
+            self.run_command("build_ext")
+        return project.last_build()
 
     def _request(self) -> pipeline.Request:
         project = self.cuda_project
@@ -116,8 +120,38 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
             planned = built.planned if built else pipeline.plan(self._request())
         return other_destinations(planned.plan)
 
-    def _source_tree_path(self, destination: str) -> Path:
-        return source_tree_path(destination, package_dir=self.get_finalized_command("build_py").get_package_dir)
+    def _stage(self, build: Build) -> None:
+        folder = build.planned.request.build_folder
+        # An editable wheel is packed before the build, so its manifest can only be kept here.
+        stage_files({MANIFEST: build.result.manifest.encode("utf-8")}, into=folder)
+        tree = self._source_tree(folder) if self._in_source_tree else self._wheel_tree(folder)
+        stage_others(build, tree=tree)
+
+    def _source_tree(self, folder: Path) -> Tree:
+        return Tree(self.cuda_project.root, folder / SOURCE_RECORD, self._source_path)
+
+    def _wheel_tree(self, folder: Path) -> Tree:
+        """Return the folder of the wheel; build_py has copied into it what editable builds left in the source tree."""
+        project, record = self.cuda_project, read_record(folder / SOURCE_RECORD)
+        locate = functools.partial(
+            wheel_path, packages=project.packages, root=project.root, package_dir=self._package_dir
+        )
+        copies = {locate(path): digest for path, digest in record.items()}
+        build_lib = Path(self.build_lib)
+        return Tree(build_lib, folder / f"staged-{build_lib.name}.json", str, copies)
+
+    def _source_path(self, destination: str) -> str:
+        return source_path(destination, root=self.cuda_project.root, package_dir=self._package_dir)
+
+    def _package_dir(self, package: str) -> str:
+        build_py: Any = self.get_finalized_command("build_py")
+        return str(build_py.get_package_dir(package))
 
     def _say(self, text: str) -> None:
         self.announce(text, logging.INFO)
+
+
+def undeclared(requirements: Iterable[str], *, declared: Iterable[str]) -> list[str]:
+    """Return those of ``requirements`` whose distribution is not among ``declared``."""
+    names = {canonicalize_name(Requirement(one).name) for one in declared}
+    return [one for one in requirements if canonicalize_name(Requirement(one).name) not in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import setuptools
 from setuptools.command.build_ext import build_ext
@@ -15,11 +15,11 @@ from setuptools_cuda.frontends import limited_api
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.compiler import UnixCompiler, read_host_commands, read_python_facts
 from setuptools_cuda.frontends.declare import is_cuda
-from setuptools_cuda.frontends.failures import as_setuptools_error
+from setuptools_cuda.frontends.failures import as_setuptools_error, told_by_setuptools
 from setuptools_cuda.frontends.project import Build, CudaProject
 from setuptools_cuda.frontends.table import TableExtension
 from setuptools_cuda.plan.values import PythonFacts
-from setuptools_cuda.stage.copy import stage_file
+from setuptools_cuda.stage.copy import stage_files
 
 
 class BuildExt(build_ext):
@@ -45,8 +45,8 @@ class BuildExt(build_ext):
         inplace = bool(self.inplace)
         super().run()
         if inplace and not self.editable_mode:
-            others = self.get_finalized_command("build_cuda")
-            others.inplace = True
+            others: Any = self.get_finalized_command("build_cuda")
+            others.inplace = others.after_build_ext = True
             self.run_command("build_cuda")
 
     def build_extension(self, ext: setuptools.Extension) -> None:
@@ -66,18 +66,20 @@ class BuildExt(build_ext):
     def _build_all(self) -> Build:
         project = self.cuda_project
         compiler = cast("UnixCompiler", self.compiler)
+        command: Any = self.get_finalized_command("build")
         request = replace(
             project.request(limited_api=self._wheel_tag(), packages=project.packages),
             python=self._python_facts(),
             host=read_host_commands(compiler, debug=bool(self.debug), root=project.root),
             jobs=self._jobs(),
-            build_base=project.root / self.get_finalized_command("build").build_base,
+            build_base=project.root / command.build_base,
         )
         return project.build(request, echo=self._say)
 
     def _python_facts(self) -> PythonFacts:
         probe = "module"
-        return read_python_facts(self.get_ext_filename(probe).removeprefix(probe))
+        filename: str = self.get_ext_filename(probe)  # type: ignore[no-untyped-call] # untyped in the stubs
+        return read_python_facts(filename.removeprefix(probe))
 
     def _jobs(self) -> int | None:
         # setuptools' "parallel" may be True, which leaves the number to the builder.
@@ -87,20 +89,23 @@ class BuildExt(build_ext):
         ours = self.cuda_project.cuda_extensions()
         if not any(one.py_limited_api and not limited_api.find_tag(one) for one in ours):
             return None
-        tag = self.get_finalized_command("bdist_wheel").py_limited_api or None
+        command: Any = self.get_finalized_command("bdist_wheel")
+        tag: str | None = command.py_limited_api or None
         limited_api.check_tags_known(ours, tag=tag)
-        return cast("str | None", tag)
+        return tag
 
     def _stage(self, ext: setuptools.Extension, *, build: Build) -> None:
-        target = ext.name if isinstance(ext, TableExtension) else self.get_ext_fullname(ext.name)
-        failure = build.result.failed.get(target)
+        name = ext.name if isinstance(ext, TableExtension) else self.get_ext_fullname(ext.name)
+        failure = build.result.failed.get(name)
         if failure is not None:
             raise as_setuptools_error(failure)
-        destination = build.extensions.get(target)
+        destination = build.extensions.get(name)
         if destination is None:
             self.not_made.add(ext.name)
             return
-        stage_file(build.result.files[destination], Path(self.get_ext_fullpath(ext.name)))
+        target = Path(self.get_ext_fullpath(ext.name))
+        with told_by_setuptools():
+            stage_files({target.name: build.result.files[destination]}, into=target.parent)
 
     def copy_extensions_to_source(self) -> None:
         """Copy what was made: an extension that lost all its sources for want of a toolkit was not."""

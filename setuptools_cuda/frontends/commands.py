@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from setuptools import Command
 
@@ -10,7 +11,7 @@ from setuptools_cuda.frontends.bdist_wheel import BdistWheel
 from setuptools_cuda.frontends.build import Build
 from setuptools_cuda.frontends.build_ext import BuildExt
 
-OURS: dict[str, type[Command]] = {"build": Build, "build_ext": BuildExt, "bdist_wheel": BdistWheel}
+OURS: dict[str, type[Any]] = {"build": Build, "build_ext": BuildExt, "bdist_wheel": BdistWheel}
 
 
 @functools.cache

@@ -85,11 +85,11 @@ def _flags(extension: setuptools.Extension) -> dict[str, list[str]]:
 
 def _defines(extension: setuptools.Extension) -> list[str]:
     """Return macros as ``A`` or ``A=value``; a macro of None is defined without a value."""
-    macros = (tuple(macro) for macro in extension.define_macros or ())
-    return [macro[0] if len(macro) == 1 or macro[1] is None else f"{macro[0]}={macro[1]}" for macro in macros]
+    macros = (tuple(map(str, (part for part in macro if part is not None))) for macro in extension.define_macros or ())
+    return ["=".join(macro) for macro in macros]
 
 
-def relative_paths(paths: Iterable[object], *, root: Path) -> list[str]:
+def relative_paths(paths: Iterable[object] | None, *, root: Path) -> list[str]:
     """Return ``paths`` with '/', those inside ``root`` relative to it."""
     return [_relative(str(path), root=root) for path in paths or ()]
 

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import setuptools
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import read_environment
-from setuptools_cuda.errors import BuildError
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends import table
 from setuptools_cuda.frontends.declare import declare, is_cuda
 from setuptools_cuda.frontends.session import find_session
@@ -41,23 +42,27 @@ class CudaProject:
 
     def cuda_extensions(self) -> list[setuptools.Extension]:
         """Return the extensions that we build, in the order of ``ext_modules``."""
-        return [extension for extension in self.dist.ext_modules or () if is_cuda(extension)]
+        return [extension for extension in self.extensions if is_cuda(extension)]
+
+    @property
+    def extensions(self) -> list[setuptools.Extension]:
+        """Return all extensions of the Distribution."""
+        return cast("list[setuptools.Extension]", list(self.dist.ext_modules or ()))
 
     def other_declared(self) -> tuple[Declared, ...]:
         """Return the libraries and kernel modules that setup.py gives as keywords."""
         libraries: Iterable[CudaLibrary] = getattr(self.dist, "cuda_libraries", None) or ()
         modules: Iterable[KernelModule] = getattr(self.dist, "kernel_modules", None) or ()
-        return tuple(target.declare() for target in (*libraries, *modules))
+        return (*(one.declare() for one in libraries), *(one.declare() for one in modules))
 
     def declared(self, *, limited_api: str | None = None) -> tuple[Declared, ...]:
         """Return every target that comes from Python. Those of the table come from the table.
 
         Raises BuildError where a command of setup.py changed an extension of the table.
         """
-        extensions = list(enumerate(self.dist.ext_modules or ()))
         ours = [
             declare(one, index=index, root=self.root, name=self._full_name(one.name), limited_api=limited_api)
-            for index, one in extensions
+            for index, one in enumerate(self.extensions)
             if is_cuda(one) and not isinstance(one, table.TableExtension)
         ]
         for extension in self.table_extensions:
@@ -91,6 +96,18 @@ class CudaProject:
     def built(self) -> Build | None:
         """Return the last build that succeeded in this process, or None."""
         return self._outcome if isinstance(self._outcome, Build) else None
+
+    def last_build(self) -> Build:
+        """Return the build that ``build_ext`` made. Raises BuildError, also where it made none."""
+        if isinstance(self._outcome, BuildError):
+            raise self._outcome
+        if self._outcome is None:
+            names = ", ".join(one.name for one in self.cuda_extensions())
+            fix = ("let its build_extension() call super().build_extension(ext)",)
+            raise BuildError(
+                Problem(Code.CONFLICT, f"the command build_ext of setup.py did not build {names}", fix=fix)
+            )
+        return self._outcome
 
     def build(self, request: pipeline.Request, *, echo: Callable[[str], None]) -> Build:
         """Return the build of ``request``: one graph for all targets, run once however often it is asked for.

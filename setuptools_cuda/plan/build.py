@@ -8,7 +8,7 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem, raise_if_any
 from setuptools_cuda.plan.compiles import Compiles
-from setuptools_cuda.plan.extensions import check_packaged, plan_extension
+from setuptools_cuda.plan.extensions import check_packaged, limited_api_defines, plan_extension
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.kernel_modules import plan_kernel_module
 from setuptools_cuda.plan.libraries import in_link_order, plan_library
@@ -26,6 +26,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
         facts=facts,
         project=settings.project,
         python_includes=_python_includes(settings, facts=facts),
+        python_defines=_python_defines(settings, facts=facts),
         namespace=namespace,
     )
     planning = Planning(settings=settings, facts=facts, compiles=compiles)
@@ -63,6 +64,14 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
 
 def _python_includes(settings: Settings, *, facts: Facts) -> tuple[str, ...]:
     return facts.python.include_dirs if settings.extensions and facts.python else ()
+
+
+def _python_defines(settings: Settings, *, facts: Facts) -> tuple[str, ...]:
+    """Return the limited API's macro where one holds for all: then it makes no compile of its own."""
+    if facts.python is None:
+        return ()
+    macros = {limited_api_defines(extension.limited_api, python=facts.python) for extension in settings.extensions}
+    return macros.pop() if len(macros) == 1 else ()
 
 
 def _toolchain_notes(facts: Facts) -> Iterable[str]:

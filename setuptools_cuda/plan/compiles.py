@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from setuptools_cuda.config.model import Project
 from setuptools_cuda.plan.effective import SourceOptions
@@ -11,11 +11,11 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.options import (
     DEPFILE,
     OUT,
+    PREFIX_MAP,
     compress_options,
     cuda_options,
     host_options,
     nvcc_command,
-    prefix_map,
     profile_options,
     reproducible_options,
 )
@@ -64,6 +64,8 @@ class Compiles:
     facts: Facts
     project: Project
     python_includes: tuple[str, ...]
+    python_defines: tuple[str, ...] = ()
+    """The limited API, where all extensions of the project build for the same one."""
     namespace: str = ""
     """Part of every key: plans of one build folder that ask for other outputs do not undo each other."""
     _passes: dict[str, CudaPass] = field(default_factory=dict)
@@ -72,11 +74,15 @@ class Compiles:
     def cuda(self, options: SourceOptions, *, codes: Sequence[Code], toolchain: Toolchain) -> CudaPass:
         """Return the one pass that compiles a source with these options for these codes."""
         words = (
-            *cuda_options(options, python_includes=self.python_includes),
+            *cuda_options(self._with_python(options), python_includes=self.python_includes),
             *profile_options(self.project),
             *compress_options(self.project, release=toolchain.release),
         )
         return self._pass(options, words=(*render_gencode(codes), *words), codes=codes, toolchain=toolchain, mode="")
+
+    def _with_python(self, options: SourceOptions) -> SourceOptions:
+        new = tuple(define for define in self.python_defines if define not in options.defines)
+        return replace(options, defines=(*options.defines, *new))
 
     def ltoir(self, options: SourceOptions, *, code: Code, toolchain: Toolchain) -> CudaPass:
         """Return the pass that makes LTO-IR of a source, for one architecture."""
@@ -100,7 +106,7 @@ class Compiles:
         self, options: SourceOptions, *, target: str, command: Sequence[str], generated_by: Job | None = None
     ) -> str:
         """Return the object of a C or C++ source, compiled by ``command`` with the source's options."""
-        words = (*command, *host_options(options, facts=self.facts), prefix_map(self.facts.root))
+        words = (*command, *host_options(options, facts=self.facts), PREFIX_MAP)
         identity = self.facts.toolchain.identity if self.facts.toolchain else ""
         key = digest(options.source, *words, identity)
         file = f"objects/{object_name(options.source, key=key)}"
@@ -180,10 +186,10 @@ def _render_pass(one: CudaPass, *, toolchain: Toolchain | None, root: str) -> Jo
     if toolchain is None:
         raise ValueError("a CUDA pass needs a toolchain")
     argv = (
-        *nvcc_command(toolchain),
+        *nvcc_command(toolchain, root=root),
         _mode(one),
         *one.options,
-        *reproducible_options(one.source, key=one.key, root=root),
+        *reproducible_options(one.source, key=one.key),
         *("-MD", "-MF", DEPFILE, one.source, "-o", OUT),
     )
     return Job(

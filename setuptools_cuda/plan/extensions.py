@@ -94,14 +94,16 @@ class _Objects:
 
     def add(self, options: SourceOptions) -> None:
         """Plan the compile of one source."""
+        defines = limited_api_defines(self.extension.limited_api, python=self.python)
         if is_cuda(options.source):
             self.cplus = True
+            if defines != self.planning.compiles.python_defines:
+                options = replace(options, defines=(*options.defines, *defines))
             compiled = self.planning.cuda_object(self.extension, options)
             if compiled:
                 self.objects.append(compiled)
                 self.device.extend((compiled,) if options.rdc else ())
             return
-        defines = limited_api_defines(self.extension.limited_api, python=self.python)
         options = replace(options, defines=(*options.defines, *defines))
         if options.suffix == CYTHON_SUFFIX:
             self._add_cython(options)
@@ -194,6 +196,7 @@ def _link_device(extension: Extension, *, compiled: _Objects, closure: Closure, 
         objects=device,
         codes=planning.link_codes(),
         toolchain=planning.facts.toolchain,
+        root=planning.facts.root,
     )
     planning.jobs.append(job)
     compiled.objects.append(job.outputs[0].file)

@@ -88,7 +88,9 @@ def _link_device(library: Library, *, objects: tuple[str, ...], closure: Closure
     if toolchain is None:
         raise ValueError("device code needs a toolchain")
     everything = (*objects, *(o for built in closure.libraries for o in built.device_objects))
-    job = plan_device_link(library.name, objects=everything, codes=planning.link_codes(), toolchain=toolchain)
+    job = plan_device_link(
+        library.name, objects=everything, codes=planning.link_codes(), toolchain=toolchain, root=planning.facts.root
+    )
     planning.jobs.append(job)
     return job.outputs[0].file
 

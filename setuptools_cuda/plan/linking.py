@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from setuptools_cuda.config.model import Cudart, Library
 from setuptools_cuda.plan.facts import Facts
-from setuptools_cuda.plan.options import OUT, nvcc_command
+from setuptools_cuda.plan.options import OUT, below_root, nvcc_command
 from setuptools_cuda.plan.paths import digest
 from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolve.architecture_codes import render_gencode
@@ -76,18 +76,20 @@ def plan_archive(name: str, *, objects: Sequence[str], archiver: Sequence[str]) 
     )
 
 
-def plan_device_link(name: str, *, objects: Sequence[str], codes: Sequence[Code], toolchain: Toolchain) -> Job:
+def plan_device_link(
+    name: str, *, objects: Sequence[str], codes: Sequence[Code], toolchain: Toolchain, root: str
+) -> Job:
     """Return the job that links relocatable device code into one object more.
 
     See "Using Separate Compilation in CUDA" in NVIDIA's nvcc document.
     """
     argv = (
-        *nvcc_command(toolchain),
+        *nvcc_command(toolchain, root=root),
         "-dlink",
         *render_gencode(codes),
         *("-Xcompiler", "-fPIC"),
         *(f"{{build}}/{o}" for o in objects),
-        *(f"-L{folder}" for folder in toolchain.library_dirs),
+        *(f"-L{below_root(folder, root=root)}" for folder in toolchain.library_dirs),
         *("-lcudadevrt", "-o", OUT),
     )
     key = digest("device-link", name, *argv, toolchain.identity)
@@ -127,7 +129,7 @@ class SharedLink:
         """Link the CUDA runtime as asked; static code needs nothing at run time but the driver."""
         if toolchain is None or cudart == "none":
             return
-        self.library_dirs.extend(str(folder) for folder in toolchain.library_dirs)
+        self.library_dirs.extend(below_root(folder, root=self.facts.root) for folder in toolchain.library_dirs)
         self.libraries.extend(STATIC_RUNTIME if cudart == "static" else ("cudart",))
 
     def add_cuda_libraries(self, names: Iterable[str]) -> None:

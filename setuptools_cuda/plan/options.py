@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from setuptools_cuda.config.model import Project
 from setuptools_cuda.errors import Code as ErrorCode
@@ -34,7 +35,8 @@ def host_options(options: SourceOptions, *, facts: Facts) -> tuple[str, ...]:
     """Return the host compiler's options of a C or C++ source."""
     is_c = options.suffix in C_SUFFIXES
     std = (f"-std={options.std}",) if options.std and not is_c else ()
-    toolkit = tuple(str(folder) for folder in facts.toolchain.include_dirs) if facts.toolchain else ()
+    folders = facts.toolchain.include_dirs if facts.toolchain else ()
+    toolkit = tuple(below_root(folder, root=facts.root) for folder in folders)
     includes = tuple(f"-I{folder}" for folder in dict.fromkeys((*options.include_dirs, *toolkit)))
     defines = tuple(f"-D{define}" for define in options.defines)
     return (*std, *includes, *defines, *(options.flags.c if is_c else options.flags.cxx))
@@ -51,12 +53,13 @@ def compress_options(project: Project, *, release: Release) -> tuple[str, ...]:
     return (f"--compress-mode={mode}",) if mode else ()
 
 
-def reproducible_options(source: str, *, key: str, root: str) -> tuple[str, ...]:
+def reproducible_options(source: str, *, key: str) -> tuple[str, ...]:
     """Return the options that make an object the same in any folder.
 
     nvcc derives names from the process, the time and the absolute path of the source; each gets a
     name of our own in its place. ``key`` tells two compiles of one source apart, so that their
-    symbols do not clash in one link.
+    symbols do not clash in one link. nvcc hands ``-Xcompiler`` to a shell, which puts in the project
+    root whatever characters that has: builds run there.
     """
     name = f"{source_id(source)}.{key}"
     return (
@@ -67,18 +70,23 @@ def reproducible_options(source: str, *, key: str, root: str) -> tuple[str, ...]
         f"--orig_src_path_name {name}",
         f"--frandom-seed={name}",
         "-Xcompiler",
-        f"-ffile-prefix-map={_shell_quoted(root)}=.",
+        '-ffile-prefix-map="$PWD"=.',
     )
 
 
-def nvcc_command(toolchain: Toolchain) -> tuple[str, ...]:
+def nvcc_command(toolchain: Toolchain, *, root: str) -> tuple[str, ...]:
     """Return nvcc with its launcher and its host compiler."""
-    return (*toolchain.launcher, str(toolchain.nvcc), "-ccbin", str(toolchain.host_compiler.path))
+    nvcc = below_root(toolchain.nvcc, root=root)
+    return (*toolchain.launcher, nvcc, "-ccbin", str(toolchain.host_compiler.path))
 
 
-def prefix_map(root: str) -> str:
-    """Return the host compiler's option that keeps the project's place out of objects."""
-    return f"-ffile-prefix-map={root}=."
+def below_root(path: Path, *, root: str) -> str:
+    """Return ``path`` relative to the project root where it lies below it, so that no command tells where that is."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+PREFIX_MAP = "-ffile-prefix-map={root}=."
+"""The host compiler's option that keeps the project's place out of objects; the runner puts the root in."""
 
 
 def check_shell_safe(options: SourceOptions, *, where: str) -> list[Problem]:
@@ -95,7 +103,3 @@ def check_shell_safe(options: SourceOptions, *, where: str) -> list[Problem]:
         )
         for key, value in suspects
     ]
-
-
-def _shell_quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

@@ -61,7 +61,7 @@ def write_farm(farm: Farm, *, host_compiler: Path, environment: Environment) -> 
 
 def _list_links(root: Path) -> Iterator[tuple[str, str]]:
     for path in root.iterdir():
-        if path.name not in _FILE_BY_FILE:
+        if path.name not in _FILE_BY_FILE and not path.name.startswith("."):
             yield path.name, str(path)
     for folder in _FILE_BY_FILE:
         for path in (root / folder).glob("*"):

@@ -47,12 +47,13 @@ class NvccFlags:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return one line for each variable that is set."""
-        return tuple(f"{name}={value} is added to every nvcc call" for name, value in self.given)
+        return tuple(f"{name}={value.strip()} is added to every nvcc call" for name, value in self.given)
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return the options for an identity, without the path of the host compiler."""
-        return tuple((name, shlex.join(_drop_host(shlex.split(value)))) for name, value in self.given)
+        kept = ((name, shlex.join(_drop_host(shlex.split(value)))) for name, value in self.given)
+        return tuple((name, options) for name, options in kept if options)
 
 
 def resolve_nvcc_flags(environment: Environment) -> NvccFlags:

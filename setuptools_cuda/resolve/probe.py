@@ -8,6 +8,7 @@ its ``nvcc.profile`` (NVIDIA CUDA Compiler Driver, section "NVCC profile").
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -25,6 +26,10 @@ _RELEASE = re.compile(r"release (\d+)\.(\d+), V([0-9.]+)")
 _ASSIGNMENT = re.compile(r"^#\$ (\w+)=(.*)$", re.MULTILINE)
 _CODE = re.compile(r"^sm_(\d+)\s*$", re.MULTILINE)
 _PTXAS_TARGET = re.compile(r"\bsm_(\d+)([af])\b")
+
+
+# Where libraries of a toolkit lie. Wheels have no lib64, though the nvcc of 13.0 looks for it.
+_LIBRARY_FOLDERS = ("lib64", "lib", "lib64/stubs", "lib/stubs")
 
 
 @dataclass(frozen=True)
@@ -147,36 +152,45 @@ def _run_dry(nvcc: Path, *, host_compiler: Path, environment: Environment) -> Ma
 
 
 def _parse_layout(nvcc: Path, *, facts: Mapping[str, str]) -> Layout:
-    root = Path(facts["TOP"]).resolve()
+    top = facts["TOP"]
+    root = Path(top).resolve()
     tools = tuple(Path(word) for word in facts.get("PATH", "").split(":") if word)
     cicc_dirs = (Path(facts["CICC_PATH"]),) if facts.get("CICC_PATH") else tools
     includes = _parse_folders(f"{facts.get('INCLUDES', '')} {facts.get('SYSTEM_INCLUDES', '')}", option="-I")
-    target = root / facts.get("_TARGET_DIR_", "").strip()
-    plain = (target / "lib64", target / "lib", target / "lib64/stubs", target / "lib/stubs")
+    libraries = _parse_folders(facts.get("LIBRARIES", ""), option="-L")
+    usual = tuple(f"{top}/{facts.get('_TARGET_DIR_', '')}/{name}" for name in _LIBRARY_FOLDERS)
     libdevice = Path(facts.get("NVVMIR_LIBRARY_DIR") or root / "nvvm/libdevice")
     return Layout(
         nvcc=nvcc,
         binary=Path(facts.get("_HERE_") or nvcc.parent).resolve() / "nvcc",
         root=root,
-        include_dirs=includes,
-        library_dirs=_keep_folders((*_parse_folders(facts.get("LIBRARIES", ""), option="-L"), *plain)),
+        include_dirs=_keep_folders(includes, top=top, root=root),
+        library_dirs=_keep_folders((*libraries, *usual), top=top, root=root),
         cicc=_find_file("cicc", folders=cicc_dirs),
         ptxas=_find_file("ptxas", folders=tools),
         libdevice=next(iter(sorted(libdevice.glob("libdevice*.bc"))), None),
     )
 
 
-def _parse_folders(text: str, *, option: str) -> tuple[Path, ...]:
+def _parse_folders(text: str, *, option: str) -> tuple[str, ...]:
     words = shlex.split(text)
     joined = [word.removeprefix(option) for word in words if word.startswith(option)]
     after = [word for before, word in itertools.pairwise(words) if before == "-isystem"]
-    return _keep_folders(tuple(Path(word) for word in (*joined, *after) if word))
+    return tuple(word for word in (*joined, *after) if word)
 
 
-def _keep_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return those that exist, each once, stubs last: a real library comes before its stub."""
-    found = dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir())
-    return tuple(sorted(found, key=lambda folder: folder.name == "stubs"))
+def _keep_folders(folders: tuple[str, ...], *, top: str, root: Path) -> tuple[Path, ...]:
+    """Return those that exist, each once, written from the root; stubs last, after any real library."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        # TOP is "<folder of nvcc>/..", and that folder may be a link: its parent is not to be guessed.
+        inside = folder.startswith(f"{top}/")
+        path = (
+            root / os.path.normpath(folder.removeprefix(top).lstrip("/")) if inside else Path(os.path.normpath(folder))
+        )
+        if path.is_dir():
+            found.setdefault(path.resolve(), path)
+    return tuple(sorted(found.values(), key=lambda path: path.name == "stubs"))
 
 
 def _find_file(name: str, *, folders: tuple[Path, ...]) -> Path | None:

@@ -78,7 +78,7 @@ def look_at_root_variables(settings: Settings, environment: Environment) -> tupl
     del settings
     found = environment.first(*ROOT_VARIABLES)
     if found is None:
-        return (Location(", ".join(ROOT_VARIABLES), None, "not set"),)
+        return (Location(f"{', '.join(ROOT_VARIABLES[:2])}, ...", None, "not set"),)
     name, value = found
     where, root = f"{name}={value}", environment.cwd / value
     given = ((each, environment.get(each)) for each in ROOT_VARIABLES)

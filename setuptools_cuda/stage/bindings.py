@@ -131,5 +131,5 @@ def _text(value: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """Return ``value`` so that it can stand within a docstring, in ASCII."""
-    return value.encode("unicode_escape").decode("ascii").replace('"', "'")
+    """Return ``value`` for a docstring: in ASCII, with escapes to be read as they stand."""
+    return value.encode("unicode_escape").decode("ascii").replace("\\", "\\\\").replace('"', "'")

@@ -21,6 +21,7 @@ FIRST_RELEASES = {
     100: Release(12, 8),
     101: Release(12, 8),
     103: Release(12, 9),
+    107: Release(13, 4),
     110: Release(13, 0),
     120: Release(12, 8),
     121: Release(12, 9),
@@ -69,5 +70,7 @@ def ptx_driver(isa: tuple[int, int]) -> Release:
 
 def toolkit_isa(toolkit: Release) -> tuple[int, int]:
     """Return the version of the PTX that a toolkit from 11.0 on makes, as (9, 0)."""
+    uneven = next((isa for isa, release in _UNEVEN.items() if release == toolkit), None)
     minors = range(toolkit.minor, -1, -1)
-    return next((toolkit.major - 4, minor) for minor in minors if ptx_driver((toolkit.major - 4, minor)) <= toolkit)
+    candidates = ((toolkit.major - 4, minor) for minor in minors)
+    return uneven or next(isa for isa in candidates if ptx_driver(isa) <= toolkit)

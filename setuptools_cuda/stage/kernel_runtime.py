@@ -76,8 +76,9 @@ class KernelImages(_Value):
             ValueError: an argument is no version.
         """
         capability = parse_version(compute_capability, whole=10, part=1, example='(9, 0), 90 or "9.0"')
-        known = driver is not None
-        release = parse_version(driver, whole=1000, part=10, example='(13, 0), 13000 or "13.0"') if known else None
+        release: tuple[int, int] | None = None
+        if driver is not None:
+            release = parse_version(driver, whole=1000, part=10, example='(13, 0), 13000 or "13.0"')
         best, best_rank = None, (False, 0, 0, False)
         for image, code in self._serving(capability):
             rank = (*code.rank, image.format != "fatbin")

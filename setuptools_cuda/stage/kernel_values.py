@@ -22,7 +22,7 @@ class _Value:
 
     __slots__ = ()
 
-    def _set(self, **facts: object) -> None:
+    def _set(self, /, **facts: object) -> None:
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
 
@@ -89,7 +89,7 @@ class Kernels(_Value):
     without return type and parameters. Those of a unique plain name are attributes.
     """
 
-    __kernels: tuple[Kernel, ...]
+    __kernels: tuple[Kernel, ...] = ()
 
     def __init__(self, *kernels: Kernel) -> None:
         """Hold the kernels."""

@@ -1,0 +1,114 @@
+"""The manifest ``setuptools_cuda.json``: what a wheel holds for which GPUs and drivers.
+
+It says nothing that differs between two builds of the same inputs: no absolute path, time,
+user, number of jobs or state of a cache. ``manifest.schema.json`` beside this file is its schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan
+from setuptools_cuda.resolve.values import Release
+from setuptools_cuda.stage.demangle import demangle
+from setuptools_cuda.stage.drivers import toolkit_isa
+from setuptools_cuda.stage.images import codes_of
+from setuptools_cuda.stage.ptx import Entry, PtxFacts
+
+SCHEMA = 1
+"""The version of the schema; it grows when a key changes its meaning or goes away."""
+
+
+def render_manifest(plan: BuildPlan, *, files: Mapping[str, Path], ptx: Mapping[str, PtxFacts]) -> str:
+    """Return the manifest as JSON text with a newline at its end.
+
+    ``files`` holds the built file of each artifact by destination, of which sizes are read;
+    ``ptx`` what PTX files say, by their names in the plan.
+    """
+    isas = dict(_image_isas(plan, ptx=ptx))
+    toolkit = _toolkit(plan)
+    artifacts = sorted(plan.artifacts, key=lambda artifact: artifact.destination)
+    content = {
+        "schema": SCHEMA,
+        "toolkit": plan.facts.get("toolkit"),
+        "host_compiler": plan.facts.get("host_compiler"),
+        "architectures": plan.facts.get("architectures", []),
+        "artifacts": [
+            _artifact(
+                artifact,
+                size=files[artifact.destination].stat().st_size,
+                isa=isas.get(artifact.destination) or (toolkit_isa(toolkit) if toolkit else (0, 0)),
+                toolkit=toolkit,
+            )
+            for artifact in artifacts
+        ],
+        "kernel_modules": [
+            _module(module, ptx=ptx) for module in sorted(plan.kernel_modules, key=lambda module: module.module)
+        ],
+    }
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def _toolkit(plan: BuildPlan) -> Release | None:
+    facts = plan.facts.get("toolkit")
+    if not isinstance(facts, Mapping):
+        return None
+    major, minor = str(facts["release"]).split(".")
+    return Release(int(major), int(minor))
+
+
+def _image_isas(plan: BuildPlan, *, ptx: Mapping[str, PtxFacts]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for module in plan.kernel_modules:
+        for file in module.files:
+            for image in file.images:
+                yield image.destination, ptx.get(image.file, ptx[file.facts]).isa
+
+
+def _artifact(artifact: Artifact, *, size: int, isa: tuple[int, int], toolkit: Release | None) -> dict[str, object]:
+    codes = codes_of(artifact, isa=isa, toolkit=toolkit) if toolkit else ()
+    machine = [code.name for code in codes if code.name.startswith("sm_")]
+    virtual = [code.name for code in codes if not code.name.startswith("sm_")]
+    has_ptx = any(name.startswith("compute_") for name in virtual)
+    return {
+        "path": artifact.destination,
+        "kind": artifact.kind,
+        "target": artifact.target,
+        "source": artifact.source or None,
+        "format": artifact.format or None,
+        "architectures": {"real": machine, "virtual": virtual},
+        "ptx_isa": _dotted(isa) if has_ptx else None,
+        "drivers": {code.name: _dotted(code.driver) for code in codes},
+        "least_driver": _dotted(min(code.driver for code in codes)) if codes else None,
+        "compressed": artifact.compressed,
+        "size": size,
+        "rdc": artifact.rdc,
+        "cudart": artifact.cudart or None,
+    }
+
+
+def _module(module: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> dict[str, object]:
+    return {
+        "module": module.module,
+        "path": module.destination,
+        "sources": [_source(file, facts=ptx[file.facts]) for file in module.files],
+    }
+
+
+def _source(file: KernelFile, *, facts: PtxFacts) -> dict[str, object]:
+    return {
+        "source": file.source,
+        "attribute": file.attribute,
+        "images": [image.destination for image in file.images],
+        "kernels": [_kernel(entry) for entry in facts.kernels],
+    }
+
+
+def _kernel(entry: Entry) -> dict[str, object]:
+    parameters = [{"type": p.type, "size": p.size, "alignment": p.alignment} for p in entry.parameters]
+    return {"name": entry.name, "demangled": demangle(entry.name), "parameters": parameters}
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
