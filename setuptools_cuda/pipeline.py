@@ -153,10 +153,15 @@ def _packages(settings: Settings, *, environment: Environment) -> dict[str, Pack
         for name in names:
             places.setdefault(name, where)
     found: dict[str, Package] = {}
+    problems: list[Problem] = []
     for name, where in places.items():
-        found.update(
-            {package.name: package for package in resolve_packages([name], environment=environment, where=where)}
-        )
+        try:
+            packages = resolve_packages([name], environment=environment, where=where)
+        except BuildError as error:
+            problems.extend(error.problems)
+        else:
+            found.update({package.name: package for package in packages})
+    raise_if_any(problems)
     return found
 
 

@@ -17,7 +17,8 @@ from setuptools_cuda.resolve.architectures import resolve_architectures
 from setuptools_cuda.resolve.values import Architecture, HostCompiler, Release, Toolchain
 
 FOUND = Origin("found", "a test")
-KNOWN = tuple(Architecture(n) for n in (75, 80, 86, 89)) + (
+KNOWN = (
+    *(Architecture(n) for n in (75, 80, 86, 89)),
     Architecture(90),
     Architecture(90, "a"),
     Architecture(100),

@@ -78,12 +78,12 @@ LIBRARY_FILES = {
 
 # One .cu in targets of all kinds, which is compiled once for them all; a .cpp has the same stem.
 ALL = (EXTENSION + KERNELS + LIBRARY).replace('"kernels/', '"src/').replace('"lib/', '"src/')
-ALL = ALL.replace('include-dirs = ["include"]\n', "")
+ALL = ALL.replace('include-dirs = ["include"]\n', "").replace("include/demo/*.h", "saxpy.h")
 ALL_FILES = {
     "demo/__init__.py": "",
     "src/saxpy.cpp": BIND_CPP,
     "src/saxpy.cu": SAXPY_CU,
-    "include/demo/saxpy.h": "#pragma once\n",
+    "saxpy.h": "#pragma once\n",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +30,19 @@ static PyObject* call(PyObject*, PyObject*) { return Py_BuildValue("i", CALL); }
 static PyMethodDef methods[] = {{"call", call, METH_NOARGS, ""}, {nullptr, nullptr, 0, nullptr}};
 static PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "", -1, methods, nullptr, nullptr, nullptr, nullptr};
 PyMODINIT_FUNC PyInit__native() { return PyModule_Create(&module); }
+"""
+REDUCE = """
+#include <cub/block/block_reduce.cuh>
+#include <cstdio>
+#include "h.h"
+static __device__ int hidden;
+__global__ void a(int* x) {
+  typedef cub::BlockReduce<int, 32> Reduce;
+  __shared__ typename Reduce::TempStorage storage;
+  hidden = Reduce(storage).Sum(*x);
+  printf("%s", __FILE__);
+}
+int run_a() { a<<<1, 1>>>(nullptr); return cudaGetLastError(); }
 """
 NO_DRIVER = {35, 100}
 """cudaErrorInsufficientDriver and cudaErrorNoDevice (CUDA Runtime API, cudaError_t)."""
@@ -104,15 +118,13 @@ def test_a_second_build_compiles_nothing_and_an_edit_what_depends_on_it(
 
 
 def so_name() -> str:
-    import sysconfig
-
     return f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 def test_a_source_that_does_not_compile_is_told_with_source_architecture_and_command(
     project: Path, bare_environment: Mapping[str, str]
 ) -> None:
-    text = '#include "h.h"\n__global__ void k(int* x) {\n#if __CUDA_ARCH__ == 900\n*x = nonsense;\n#endif\n}\nint run_a() { return 0; }\n'
+    text = '#include "h.h"\n__global__ void k(int* x) {\n#if __CUDA_ARCH__ == 900\n*x = nonsense;\n#endif\n}\n'
     (project / "a/k.cu").write_text(text, "utf-8")
     with pytest.raises(BuildError) as caught:
         Built(make_request(project, {**bare_environment, "CUDAARCHS": "80;90"}))
@@ -186,7 +198,8 @@ link = ["dev"]
 """,
             "inc/h.h": "int run_k();\n",
             "twice.cu": "__device__ float twice(float x) { return 2 * x; }\n",
-            "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n__global__ void k(float* x) { *x = twice(*x); }\n'
+            "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n'
+            "__global__ void k(float* x) { *x = twice(*x); }\n"
             "int run_k() { k<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n",
             "bind.cpp": BIND.replace("CALL", "run_k()"),
         }
@@ -227,12 +240,7 @@ extra-objects = ["foreign.o"]
 def test_objects_and_images_are_the_same_in_any_folder(
     project: Path, bare_environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    (project / "a/k.cu").write_text(
-        '#include <cub/block/block_reduce.cuh>\n#include "h.h"\nstatic __device__ int hidden;\n'
-        + "__global__ void a(int* x) { typedef cub::BlockReduce<int, 32> R; __shared__ R::TempStorage t; hidden = R(t).Sum(*x); "
-        + 'printf("%s", __FILE__); }\nint run_a() { a<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n',
-        "utf-8",
-    )
+    (project / "a/k.cu").write_text(REDUCE, "utf-8")
     table = (project / "pyproject.toml").read_text("utf-8").replace('sources = ["bind', 'rdc = true\nsources = ["bind')
     (project / "pyproject.toml").write_text(table, "utf-8")
     other = tmp_path / "some where else" / "deeper"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from toolchain_support import make_environment, make_settings, site_of, write_gcc, write_script, write_wrapper
 
 from setuptools_cuda.config.model import Flags, Origin, Settings
 from setuptools_cuda.environment import Environment
@@ -21,7 +22,6 @@ from setuptools_cuda.resolve.host_probe import HostFacts, probe_fit, probe_heade
 from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
 from setuptools_cuda.resolve.toolchain import resolve_toolchain
 from setuptools_cuda.resolve.values import HostCompiler, Release
-from toolchain_support import make_environment, make_settings, site_of, write_gcc, write_script, write_wrapper
 
 REAL = Path(shutil.which("g++", path="/usr/bin:/bin") or "/usr/bin/g++")
 SETTING = {"host-compiler": Origin("environment", "SETUPTOOLS_CUDA_HOST_COMPILER")}

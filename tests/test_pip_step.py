@@ -6,17 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from toolchain_support import STEPS, make_environment, make_settings, site_of, write_gcc, write_nvcc
 
 from setuptools_cuda.config.model import Extension, Flags, KernelModule, Library, Origin, Override, Project, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.resolve.pip_step import (
-    find_torch_cuda,
     plan_requirements,
     render_install_hint,
     render_requirement,
 )
-from toolchain_support import STEPS, make_environment, make_settings, site_of, write_gcc, write_nvcc
 
 SETTING = {"architectures": Origin("environment", "SETUPTOOLS_CUDA_ARCHITECTURES")}
 
@@ -208,17 +207,18 @@ class TestTorch:
         info = site / "torch-2.13.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n", "utf-8")
-        (site / "torch").mkdir()
+        header = site / "torch/include/torch/csrc/api/include/torch/torch.h"
+        header.parent.mkdir(parents=True)
+        header.write_text("", "utf-8")
         line = f"__version__ = '2.13.0'\ncuda: Optional[str] = {cuda}\nhip: Optional[str] = None\n"
         (site / "torch/version.py").write_text(line, "utf-8")
         return site
 
-    def test_its_cuda(self, tmp_path: Path) -> None:
-        site = self.install(tmp_path / "site", "'13.0'")
-        assert find_torch_cuda(make_environment(tmp_path, search_path=[site])) == (13, 0)
-        cpu = self.install(tmp_path / "cpu", "None")
-        assert find_torch_cuda(make_environment(tmp_path, search_path=[cpu])) is None
-        assert find_torch_cuda(make_environment(tmp_path)) is None
+    def test_of_cuda_13_or_of_none_asks_for_the_oldest(self, tmp_path: Path) -> None:
+        for name, cuda in (("new", "'13.2'"), ("cpu", "None")):
+            site = self.install(tmp_path / name, cuda)
+            environment = make_environment(tmp_path, search_path=[site])
+            assert plan(make_settings(tmp_path, uses=("torch",)), environment) == ("cuda-toolkit[nvcc,cccl]==13.0.*",)
 
     def test_of_cuda_12_is_told(self, tmp_path: Path) -> None:
         site = self.install(tmp_path / "site", "'12.8'")

@@ -68,7 +68,7 @@ class TestWheel:
         wheel = project / "dist" / str(name)
         assert wheel.name == f"demo-1.0-{python_tag}-{python_tag}-linux_x86_64.whl"
         images = [f"demo/kernels_images/src/saxpy.{one}" for one in ("compute_80.ptx", "sm_80.cubin")]
-        library = ["demo/include/demo/saxpy.h", "demo/lib/libsaxpy.a"]
+        library = ["demo/include/saxpy.h", "demo/lib/libsaxpy.a"]
         assert wheel_names(wheel) == sorted(
             [*INFO, "demo/__init__.py", f"demo/_native{suffix}", "demo/kernels.py", *images, *library]
         )
@@ -257,7 +257,7 @@ class TestSourceTree:
         setup = "import setuptools\nsetuptools.setup()\n"
         project = write_project(tmp_path, {**ALL_FILES, "pyproject.toml": pyproject(ALL), "setup.py": setup})
         installation.succeed("setup.py", "--quiet", "build_ext", "--inplace", cwd=project)
-        for name in (f"demo/_native{suffix}", "demo/kernels.py", "demo/lib/libsaxpy.a", "demo/include/demo/saxpy.h"):
+        for name in (f"demo/_native{suffix}", "demo/kernels.py", "demo/lib/libsaxpy.a", "demo/include/saxpy.h"):
             assert (project / name).exists()
         assert not (project / "build/lib/demo/lib/libsaxpy.a").exists()
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from toolchain_support import link_site, make_environment
 
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.process import Completed, run_tool
 from setuptools_cuda.resolve.farm import plan_farm, write_farm
 from setuptools_cuda.resolve.values import Farm
-from toolchain_support import link_site, make_environment
 
 GXX = Path("/usr/bin/g++")
 KERNEL = """\
@@ -33,7 +32,7 @@ def write(farm: Farm) -> Farm:
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
     """Return every path with where it leads and its inode, which changes when it is written again."""
     return {
-        str(path.relative_to(folder)): (os.readlink(path) if path.is_symlink() else "", path.lstat().st_ino)
+        str(path.relative_to(folder)): (str(path.readlink()) if path.is_symlink() else "", path.lstat().st_ino)
         for path in sorted(folder.rglob("*"))
     }
 

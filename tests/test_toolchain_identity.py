@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from toolchain_support import link_site, link_tree, make_environment, make_settings, site_of, write_gcc, write_script
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.resolve.identity import digest_facts, digest_file
 from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
 from setuptools_cuda.resolve.toolchain import resolve_toolchain
-from toolchain_support import link_site, link_tree, make_environment, make_settings, site_of, write_gcc
 
 
 def identity(folder: Path, environment: Environment) -> str:
@@ -55,6 +55,16 @@ def test_another_cicc_of_the_same_size(usual: str, toolkit_nvcc: Path, tmp_path:
     content[-1] ^= 1
     cicc.write_bytes(content)
     assert identity(tmp_path / "x", make_environment(tmp_path, search_path=[tmp_path / "site"])) != usual
+
+
+def test_a_wrapper_with_options_of_its_own(toolkit_nvcc: Path, tmp_path: Path) -> None:
+    root = link_tree(toolkit_nvcc.parent.parent, tmp_path / "cuda")
+    found = []
+    for options in ("", "-lineinfo"):
+        write_script(tmp_path / "bin/nvcc", f"exec '{root}/bin/nvcc' {options} \"$@\"")
+        environment = make_environment(tmp_path, PATH=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+        found.append(identity(tmp_path / "x", environment))
+    assert found[0] != found[1]
 
 
 def test_another_host_compiler(usual: str, toolkit_nvcc: Path, tmp_path: Path) -> None:

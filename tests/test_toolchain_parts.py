@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from toolchain_support import link_site, link_tree, make_environment, make_settings, site_of
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolve.toolchain import resolve_toolchain
 from setuptools_cuda.resolve.values import Release
 from setuptools_cuda.resolve.wheels import find_site, parse_release
-from toolchain_support import link_site, link_tree, make_environment, make_settings, site_of
 
 MISSING = [
     ("crt", ["include/crt"], "nvidia-cuda-crt", "crt/host_config.h"),
@@ -39,7 +39,7 @@ def version_of(toolkit_nvcc: Path) -> str:
     return info.name.removesuffix(".dist-info").partition("-")[2]
 
 
-@pytest.mark.parametrize(("part", "without", "wheel", "file"), MISSING, ids=lambda value: str(value))
+@pytest.mark.parametrize(("part", "without", "wheel", "file"), MISSING, ids=str)
 def test_a_part_of_the_wheels(
     tmp_path: Path, toolkit_nvcc: Path, part: str, without: list[str], wheel: str, file: str
 ) -> None:

@@ -5,13 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from setuptools_cuda.config.model import Origin
-from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.probe import Layout, Unusable, probe_known, probe_layout, probe_version
-from setuptools_cuda.resolve.toolchain import resolve_toolchain
-from setuptools_cuda.resolve.values import Release, Toolchain
 from toolchain_support import (
     link_tree,
     make_environment,
@@ -21,6 +14,13 @@ from toolchain_support import (
     write_script,
     write_wrapper,
 )
+
+from setuptools_cuda.config.model import Origin
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code
+from setuptools_cuda.resolve.probe import Layout, Unusable, probe_known, probe_layout, probe_version
+from setuptools_cuda.resolve.toolchain import resolve_toolchain
+from setuptools_cuda.resolve.values import Release, Toolchain
 
 GXX = Path("/usr/bin/g++")
 

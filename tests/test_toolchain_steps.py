@@ -7,13 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-
-from setuptools_cuda.config.model import Origin, Settings
-from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve import steps
-from setuptools_cuda.resolve.search import Search, plan_steps, search_nvcc
-from setuptools_cuda.resolve.toolchain import find_toolchain, resolve_toolchain
 from toolchain_support import (
     STEPS,
     link_site,
@@ -25,6 +18,13 @@ from toolchain_support import (
     write_script,
     write_wrapper,
 )
+
+from setuptools_cuda.config.model import Origin, Settings
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code
+from setuptools_cuda.resolve import steps
+from setuptools_cuda.resolve.search import Search, plan_steps, search_nvcc
+from setuptools_cuda.resolve.toolchain import find_toolchain, resolve_toolchain
 
 FROM_ENVIRONMENT = Origin("environment", "SETUPTOOLS_CUDA_NVCC")
 
@@ -376,6 +376,7 @@ class TestNone:
             resolve_toolchain(make_settings(tmp_path, cuda=">=12.4"), environment=environment, build_dir=tmp_path / "b")
         assert caught.value.problems[0].code is Code.NO_COMPILER
         label = f"CONDA_PREFIX={tmp_path / 'conda'}"
+        spec, hint = '"cuda-toolkit[nvcc,cccl]==13.0.*"', "pip install 'cuda-toolkit[nvcc,cccl]==13.0.*'"
         assert str(caught.value).splitlines() == [
             "error: no CUDA compiler (nvcc) within >=12.4 for extension 'demo._native'",
             f"  looked at  {'nvcc setting':<{len(label)}}  not set",
@@ -385,8 +386,7 @@ class TestNone:
             f"             {'nvidia-cuda-nvcc wheel':<{len(label)}}  not in this build environment",
             f"             {label}  11.5 is not within >=12.4",
             f"             {'PATH':<{len(label)}}  no nvcc",
-            '  to fix  add "cuda-toolkit[nvcc,cccl]==13.0.*" to build-system.requires '
-            "(without build isolation: pip install 'cuda-toolkit[nvcc,cccl]==13.0.*'),",
+            f"  to fix  add {spec} to build-system.requires (without build isolation: {hint}),",
             "          or point CUDA_HOME at a toolkit",
             "          setuptools-cuda doctor shows the whole search",
         ]
@@ -396,7 +396,9 @@ class TestNone:
             resolve_toolchain(
                 make_settings(tmp_path, cuda="<13"), environment=make_environment(tmp_path), build_dir=tmp_path / "b"
             )
-        assert "install a toolkit and point CUDA_HOME at it: PyPI has none that will do" in str(caught.value)
+        assert "install a toolkit and point CUDA_HOME at it; one from PyPI will not do: PyPI has no nvcc within" in str(
+            caught.value
+        )
 
     def test_find_gives_none(self, tmp_path: Path) -> None:
         build = tmp_path / "b"

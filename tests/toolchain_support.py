@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

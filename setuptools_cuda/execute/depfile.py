@@ -28,7 +28,7 @@ def parse_depfile(text: str) -> tuple[str, ...]:
             word.append("$" if following == "$" else "$" + following)
         elif character == "\n" and not _in_rule(words, word):
             break
-        elif character.isspace():
+        elif character in " \t\r\n":
             _end(words, word)
         else:
             word.append(character)

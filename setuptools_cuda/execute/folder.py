@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from setuptools_cuda.errors import BuildError, Code, Problem
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> None:
+        """Take an exclusive lock that ends when ``file`` is closed, also by a kill."""
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        """Take an exclusive lock that ends when ``file`` is closed, also by a kill."""
+        fcntl.flock(file, fcntl.LOCK_EX)
+
 
 SUBFOLDERS = ("scratch", "failures", "jobs", "objects", "images", "generated", "libraries", "linked")
 
@@ -41,18 +57,6 @@ class BuildFolder:
         with telling(self.path / "lock"), (self.path / "lock").open("ab") as file:
             _lock(file)
             yield
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Take an exclusive lock that ends when ``file`` is closed, also by a kill."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 @contextlib.contextmanager

@@ -35,6 +35,7 @@ def make_extension(extension: Extension, *, root: Path, python: PythonFacts) -> 
         export_symbols=list(extension.export_symbols),
         language=extension.language,
         optional=extension.optional,
+        limited_api=extension.limited_api,
         py_limited_api=limited_api_holds(extension.limited_api, python=python),
     )
     made.where = extension.where

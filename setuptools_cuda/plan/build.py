@@ -12,9 +12,11 @@ from setuptools_cuda.plan.extensions import check_packaged, limited_api_defines,
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.kernel_modules import plan_kernel_module
 from setuptools_cuda.plan.libraries import in_link_order, plan_library
+from setuptools_cuda.plan.linking import CUDA_PREFIX
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
 from setuptools_cuda.resolve.architecture_codes import describe_codes
+from setuptools_cuda.resolve.cuda_libraries import check_cuda_library
 
 
 def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> BuildPlan:
@@ -39,6 +41,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
         plan_extension(extension, planning=planning)
     for module in settings.kernel_modules:
         plan_kernel_module(module, planning=planning)
+    planning.problems.extend(_unknown_libraries(settings))
     planning.problems.extend(_same_destinations(planning))
     raise_if_any(dict.fromkeys(planning.problems))
     return _finish(settings, planning=planning)
@@ -110,6 +113,13 @@ def _manifest_facts(facts: Facts) -> dict[str, object]:
         "host_compiler": {"family": host.family, "version": ".".join(map(str, host.version))},
         "architectures": [describe_codes([code]) for code in requested.codes],
     }
+
+
+def _unknown_libraries(settings: Settings) -> Iterable[Problem]:
+    for target in settings.targets:
+        for name in target.link:
+            problem = check_cuda_library(name, where=f"{target.where}.link") if name.startswith(CUDA_PREFIX) else None
+            yield from (problem,) if problem else ()
 
 
 def _same_destinations(planning: Planning) -> list[Problem]:

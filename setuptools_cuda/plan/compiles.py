@@ -15,6 +15,7 @@ from setuptools_cuda.plan.options import (
     compress_options,
     cuda_options,
     host_options,
+    is_compressed,
     nvcc_command,
     profile_options,
     reproducible_options,
@@ -151,6 +152,12 @@ class Compiles:
         )
         self._host[key] = job
         return job
+
+    @property
+    def compressed(self) -> bool:
+        """Return whether device code in objects is compressed."""
+        toolchain = self.facts.toolchain
+        return toolchain is not None and is_compressed(compress_options(self.project, release=toolchain.release))
 
     def codes_of(self, *targets: str) -> tuple[Code, ...]:
         """Return every distinct code that is compiled for one of ``targets``, in canonical order."""

@@ -18,7 +18,10 @@ from setuptools_cuda.config.model import (
     Target,
     WhenEmpty,
 )
+from setuptools_cuda.errors import Code as ErrorCode
+from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.resolve.values import Package
 
 NO_FLAGS = Flags()
 CUDA_SUFFIX = ".cu"
@@ -104,14 +107,13 @@ def _base(target: Target, *, project: Project, facts: Facts) -> SourceOptions:
     short_name = target.title.rsplit(".", 1)[-1] if isinstance(target, Extension) else target.title
     package_defines = tuple(d.replace("{name}", short_name) for package in uses for d in package.defines)
     package_includes = tuple(folder for package in uses for folder in package.include_dirs)
-    minimum_std = max((package.minimum_std for package in uses), default="")
     return SourceOptions(
         source="",
         architectures=target.architectures,
         min_architecture=target.min_architecture,
         max_architecture=target.max_architecture,
         when_empty=target.when_empty or "error",
-        std=target.std or project.std or minimum_std or None,
+        std=target.std or project.std or least_standard(uses) or None,
         flags=package_flags + project.flags + target.flags,
         defines=package_defines + project.defines + target.defines,
         include_dirs=project.include_dirs + target.include_dirs + package_includes,
@@ -120,6 +122,33 @@ def _base(target: Target, *, project: Project, facts: Facts) -> SourceOptions:
         memory=parse_memory(target.memory) if target.memory else 0,
         priority=target.priority or 0,
     )
+
+
+def least_standard(packages: Sequence[Package]) -> str:
+    """Return the oldest standard that all ``packages`` can be used with, or ''."""
+    return max((package.minimum_std for package in packages), key=_standard_year, default="")
+
+
+def _standard_year(std: str) -> int:
+    """Return 17 of 'c++17', and of 'gnu++98' what sorts before 'c++11'."""
+    digits = "".join(character for character in std if character.isdigit())
+    return int(digits) % 98 if digits else 0
+
+
+def check_standards(target: Target, *, settings: Settings, facts: Facts) -> list[Problem]:
+    """Return a problem for each package that needs a newer standard than the one asked for."""
+    std = target.std or settings.project.std
+    names = (*settings.project.uses, *target.uses)
+    return [
+        Problem(
+            ErrorCode.CONFLICT,
+            f"{name} {facts.packages[name].version} needs {facts.packages[name].minimum_std}, and std is {std}",
+            where=f"{target.where}.std" if target.std else "tool.setuptools-cuda.std",
+            fix=(f"set std to {facts.packages[name].minimum_std!r} or newer",),
+        )
+        for name in names
+        if std and name in facts.packages and _standard_year(std) < _standard_year(facts.packages[name].minimum_std)
+    ]
 
 
 def _apply(options: SourceOptions, *, overrides: Iterator[Override]) -> SourceOptions:

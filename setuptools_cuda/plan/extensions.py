@@ -179,6 +179,7 @@ def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, pl
             destination,
             codes=codes,
             rdc=extension.rdc,
+            compressed=planning.compiles.compressed,
             cudart=cudart if toolchain else "none",
         )
     )

@@ -11,6 +11,7 @@ from setuptools_cuda.plan.compiles import FATBIN, LTOIR, CudaPass
 from setuptools_cuda.plan.effective import SourceOptions
 from setuptools_cuda.plan.extensions import not_packaged
 from setuptools_cuda.plan.linking import close
+from setuptools_cuda.plan.options import is_compressed
 from setuptools_cuda.plan.paths import attribute_names, image_destination, module_path
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
@@ -92,7 +93,7 @@ def _image(module: KernelModule, compiled: CudaPass, *, role: str, code: Code | 
         format=role,
         architecture=architecture,
         codes=(code,) if code else compiled.codes,
-        compressed=role == FATBIN and any(o.startswith("--compress-mode=") for o in compiled.options),
+        compressed=role == FATBIN and is_compressed(compiled.options),
     )
 
 

@@ -141,6 +141,7 @@ def _plan_artifact(library: Library, *, file: str, planning: Planning) -> None:
             f"{library.install.strip('/')}/{name}" if library.install else "",
             codes=planning.compiles.codes_of(library.name),
             rdc=library.rdc,
+            compressed=planning.compiles.compressed,
             cudart=planning.cudart(library) if library.type == "shared" else "",
         )
     )

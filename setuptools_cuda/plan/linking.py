@@ -11,7 +11,7 @@ from setuptools_cuda.plan.options import OUT, below_root, nvcc_command
 from setuptools_cuda.plan.paths import digest
 from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolve.architecture_codes import render_gencode
-from setuptools_cuda.resolve.cuda_libraries import find_cuda_library
+from setuptools_cuda.resolve.cuda_libraries import order_libraries
 from setuptools_cuda.resolve.values import Code, Toolchain
 
 CUDA_PREFIX = "CUDA::"
@@ -134,10 +134,9 @@ class SharedLink:
 
     def add_cuda_libraries(self, names: Iterable[str]) -> None:
         """Link libraries of the toolkit by CMake's names for them."""
-        for name in names:
-            fact = find_cuda_library(name)
-            if fact is not None and fact.link_name:
-                self.libraries.append(fact.link_name)
+        for fact in order_libraries(names):
+            self.libraries.extend((fact.link_name,) if fact.link_name else ())
+            self.libraries.extend(fact.system)
 
     def job(self) -> Job:
         """Return the link job."""

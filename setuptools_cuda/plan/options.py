@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath
 
 from setuptools_cuda.config.model import Project
 from setuptools_cuda.errors import Code as ErrorCode
@@ -53,6 +53,12 @@ def compress_options(project: Project, *, release: Release) -> tuple[str, ...]:
     return (f"--compress-mode={mode}",) if mode else ()
 
 
+def is_compressed(options: Sequence[str]) -> bool:
+    """Return whether nvcc compresses device code with these options."""
+    modes = [option.partition("=")[2] for option in options if option.startswith("--compress-mode=")]
+    return bool(modes) and modes[-1] != "none"
+
+
 def reproducible_options(source: str, *, key: str) -> tuple[str, ...]:
     """Return the options that make an object the same in any folder.
 
@@ -80,7 +86,7 @@ def nvcc_command(toolchain: Toolchain, *, root: str) -> tuple[str, ...]:
     return (*toolchain.launcher, nvcc, "-ccbin", str(toolchain.host_compiler.path))
 
 
-def below_root(path: Path, *, root: str) -> str:
+def below_root(path: PurePath, *, root: str) -> str:
     """Return ``path`` relative to the project root where it lies below it, so that no command tells where that is."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 

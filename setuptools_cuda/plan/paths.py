@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import keyword
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
@@ -52,7 +53,7 @@ def attribute_names(sources: Iterable[str]) -> dict[str, str]:
     stems = [without_suffix(s).rsplit("/", 1)[-1] for s in sources]
     names = {}
     for source, stem in zip(sources, stems, strict=True):
-        unique = stem.isidentifier() and stems.count(stem) == 1
+        unique = stem.isidentifier() and not keyword.iskeyword(stem) and stems.count(stem) == 1
         names[source] = stem if unique else _identifier(without_suffix(source))
     return names
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from setuptools_cuda.config.model import Cudart
 from setuptools_cuda.plan.targets import Planning
-from setuptools_cuda.resolve.cuda_libraries import find_cuda_library
+from setuptools_cuda.resolve.cuda_libraries import find_requirement
 from setuptools_cuda.resolve.values import Toolchain
 
 RUNTIME_WHEEL = "nvidia-cuda-runtime"
@@ -30,9 +30,8 @@ def wheel_requirements(cuda: Iterable[str], *, cudart: Cudart, toolchain: Toolch
     """Return the distributions whose shared libraries are needed at run time, as requirements."""
     if toolchain is None:
         return ()
-    facts = [fact for fact in map(find_cuda_library, cuda) if fact is not None and not fact.static]
     wheels = [RUNTIME_WHEEL] if cudart == "shared" else []
-    wheels += [fact.wheel for fact in facts if fact.wheel]
+    wheels += [wheel for wheel in map(find_requirement, cuda) if wheel]
     return tuple(
         f"{wheel}=={toolchain.release.major}.*" if wheel == RUNTIME_WHEEL else wheel for wheel in dict.fromkeys(wheels)
     )

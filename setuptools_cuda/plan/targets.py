@@ -9,7 +9,7 @@ from setuptools_cuda.config.model import Cudart, Settings, Target
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.compiles import OBJECT, Compiles
-from setuptools_cuda.plan.effective import SourceOptions, is_cuda, plan_sources
+from setuptools_cuda.plan.effective import SourceOptions, check_standards, is_cuda, plan_sources
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.linking import BuiltLibrary, Closure
 from setuptools_cuda.plan.options import check_shell_safe
@@ -44,6 +44,7 @@ class Planning:
                 self.notes.append(f"{target.title}: {options.source} is left out, since there is no CUDA compiler")
                 continue
             kept.append(_with_includes(options, extra=from_links))
+        self.problems.extend(check_standards(target, settings=self.settings, facts=self.facts))
         self.problems.extend(p for o in kept for p in check_shell_safe(o, where=target.where))
         return tuple(kept)
 
@@ -64,7 +65,8 @@ class Planning:
             unsupported=self.settings.project.unsupported_architectures,
             where=target.where,
         )
-        self.notes.extend(f"{target.title}: {options.source}: {note}" for note in choice.notes)
+        dropped = (f"not for {architecture}: {reason}" for architecture, reason in choice.dropped)
+        self.notes.extend(f"{target.title}: {options.source}: {note}" for note in (*choice.notes, *dropped))
         if choice.problem is None:
             return choice.codes
         if options.when_empty == "skip" and choice.problem.code is ErrorCode.NO_ARCHITECTURE_LEFT:

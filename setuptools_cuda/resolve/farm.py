@@ -7,7 +7,6 @@ called through the farm looks for everything in it.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -89,7 +88,7 @@ def _find_driver_symbols(include: Path) -> tuple[str, ...]:
 
 
 def _write_link(path: Path, *, target: str) -> None:
-    if path.is_symlink() and os.readlink(path) == target:  # noqa: PTH115 - Path.readlink tidies the target
+    if path.is_symlink() and str(path.readlink()) == target:
         return
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     fresh.symlink_to(target)

@@ -19,6 +19,7 @@ from setuptools_cuda.resolve.values import HostCompiler, Release
 # What the platform calls its C++ compiler, the first that is there.
 PLATFORM_NAMES = ("c++", "g++", "clang++")
 
+_ALLOW = "allow-unsupported-compiler"
 _VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX")
 _C_COMPILER = re.compile(r"(.*?)(gcc|clang)(-[0-9.]+)?")
 _CXX_OF = {"gcc": "g++", "clang": "clang++"}
@@ -114,6 +115,13 @@ def find_fitting(program: HostProgram, *, environment: Environment) -> tuple[Hos
     """Return ``program`` and the siblings that may stand in for it, before a toolkit is known."""
     siblings = _list_siblings(program, environment=environment) if program.replaceable else ()
     return (program.facts, *(facts for _, facts in siblings))
+
+
+def allows_unsupported(settings: Settings) -> bool:
+    """Return whether the project's flags ask nvcc to take any host compiler."""
+    parts = (*settings.targets, *settings.overrides)
+    flags = (*settings.project.flags.cuda, *(flag for part in parts for flag in part.flags.cuda))
+    return any(flag.lstrip("-") == _ALLOW for flag in flags)
 
 
 def _accept(program: HostProgram, *notes: str) -> HostCompiler:

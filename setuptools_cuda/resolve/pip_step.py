@@ -6,24 +6,21 @@ does not load (CUDA_ERROR_UNSUPPORTED_PTX_VERSION), PTX of an older one does.
 
 from __future__ import annotations
 
-import importlib.metadata
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolve.architecture_steps import StepContext, resolve_request
 from setuptools_cuda.resolve.catalogue import ReleaseFacts, list_pypi
-from setuptools_cuda.resolve.host_compiler import find_fitting, find_host_program
+from setuptools_cuda.resolve.host_compiler import allows_unsupported, find_fitting, find_host_program
 from setuptools_cuda.resolve.needs import describe_target, list_extras, list_needy
 from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
+from setuptools_cuda.resolve.package_torch import find_torch_cuda
 from setuptools_cuda.resolve.search import fits, plan_steps, search_nvcc
 from setuptools_cuda.resolve.values import Architecture
 
-_TORCH_CUDA = re.compile(r"^cuda\b[^=]*=\s*['\"](\d+)\.(\d+)['\"]", re.MULTILINE)
 _OTHER_WAYS = (
     "install such a toolkit (NVIDIA's installer, or conda install -c conda-forge cuda-nvcc) and point CUDA_HOME at it"
 )
@@ -84,15 +81,6 @@ def render_install_hint(settings: Settings, *, environment: Environment) -> str:
         return ""
 
 
-def find_torch_cuda(environment: Environment) -> tuple[int, int] | None:
-    """Return the CUDA release that the torch of the build environment is made for, or None."""
-    for distribution in importlib.metadata.distributions(name="torch", path=list(environment.search_path)):
-        file = Path(str(distribution.locate_file("torch/version.py")))
-        match = _TORCH_CUDA.search(file.read_text("utf-8")) if file.is_file() else None
-        return (int(match[1]), int(match[2])) if match else None
-    return None
-
-
 def _list_demands(settings: Settings, *, environment: Environment) -> tuple[_Demand, ...]:
     return (
         *_demand_cuda(settings),
@@ -117,10 +105,11 @@ def _demand_torch(settings: Settings, *, environment: Environment) -> Iterable[_
     torch = find_torch_cuda(environment) if "torch" in uses else None
     if torch is None:
         return
-    major, minor = torch
-    what = f"torch is made for CUDA {major}.{minor}, and PyPI has no nvcc of CUDA {major}"
+    what = f"torch is made for CUDA {torch}, and PyPI has no nvcc of CUDA {torch.major}"
     fix = (f"{_OTHER_WAYS},", "or build with a torch for CUDA 13")
-    yield _Demand(lambda facts: facts.release.major == major, _describe(what, where="uses", settings=settings, fix=fix))
+    yield _Demand(
+        lambda facts: facts.release.major == torch.major, _describe(what, where="uses", settings=settings, fix=fix)
+    )
 
 
 def _demand_architectures(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
@@ -150,8 +139,7 @@ def _demand_host_compiler(settings: Settings, *, environment: Environment) -> It
     """Yield the demand that the release takes the host compiler, or a sibling that may stand in."""
     flags = resolve_nvcc_flags(environment)
     program = find_host_program(settings, environment=environment, nvcc_flags=flags)
-    allowed = flags.allow_unsupported or "-allow-unsupported-compiler" in settings.project.flags.cuda
-    if program is None or allowed:
+    if program is None or flags.allow_unsupported or allows_unsupported(settings):
         return
     hosts = find_fitting(program, environment=environment)
     what = f"no nvcc on PyPI takes the host compiler {program.facts} ({program.path})"

@@ -113,11 +113,13 @@ def _judge(
 ) -> tuple[Chosen | Candidate, tuple[str, ...]]:
     """Return what came of one location, with the notes to show."""
     if location.nvcc is None:
-        _refuse_if(location.binding != "", location, why=location.absent)
+        if location.binding:
+            raise BuildError(_describe_unusable(location, why=location.absent))
         return Candidate(step.name, location.where, None, location.absent), ()
     version = probe_version(location.nvcc, environment=environment)
     if isinstance(version, Unusable):
-        _refuse_if(location.binding != "", location, why=f"{location.nvcc} {version.reason}")
+        if location.binding:
+            raise BuildError(_describe_unusable(location, why=f"{location.nvcc} {version.reason}"))
         return Candidate(step.name, location.where, location.nvcc, version.reason), ()
     if not fits(version.release, cuda=settings.project.cuda):
         verdict = f"{version.release} is not within {settings.project.cuda}"
@@ -182,14 +184,12 @@ def _parse_answer(answer: object, *, point: importlib.metadata.EntryPoint) -> tu
     return tuple(locations) or (Location(where, None, "found none"),)
 
 
-def _refuse_if(condition: bool, location: Location, *, why: str) -> None:  # noqa: FBT001 - reads as a guard
-    if not condition:
-        return
+def _describe_unusable(location: Location, *, why: str) -> Problem:
     if location.binding == "toolkit":
         what, fix = "there is no usable nvcc in it", "point it at a toolkit, or unset it"
     else:
         what, fix = "this nvcc cannot be used", "name an nvcc by its path or its name on PATH, or take the setting away"
-    raise BuildError(Problem(Code.UNUSABLE_SETTING, what, location.where, (("why", why),), (fix,)))
+    return Problem(Code.UNUSABLE_SETTING, what, location.where, (("why", why),), (fix,))
 
 
 def _describe_unfit(location: Location, *, settings: Settings, release: Release) -> Problem:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -54,10 +54,11 @@ class Step:
 
 def look_at_setting(settings: Settings, environment: Environment) -> tuple[Location, ...]:
     """Return the nvcc of ``-C cuda.nvcc=`` or ``SETUPTOOLS_CUDA_NVCC``."""
-    origin = settings.origin("nvcc")
-    if not settings.project.nvcc or origin.kind not in ("config-setting", "environment"):
+    value, origin = settings.project.nvcc, settings.origin("nvcc")
+    if not value or origin.kind not in ("config-setting", "environment"):
         return (Location("nvcc setting", None, "not set"),)
-    return (_locate(settings.project.nvcc, where=f"{origin.text}={settings.project.nvcc}", origin=origin, environment=environment),)
+    place = Location(f"{origin.text}={value}", None, binding="compiler", origin=origin)
+    return (_locate(value, place=place, base=environment.cwd, environment=environment),)
 
 
 def look_at_compiler_variables(settings: Settings, environment: Environment) -> tuple[Location, ...]:
@@ -66,11 +67,11 @@ def look_at_compiler_variables(settings: Settings, environment: Environment) -> 
     found = environment.first(*COMPILER_VARIABLES)
     if found is None:
         return (Location(", ".join(COMPILER_VARIABLES), None, "not set"),)
-    name, value = found
-    where = f"{name}={value}"
+    where = "=".join(found)
     other = environment.get("CUDACXX")
-    notes = (f"CUDACXX={other} differs from {where}, which decides",) if other not in (None, value) else ()
-    return (_locate(value, where=where, origin=Origin("environment", where), environment=environment, notes=notes),)
+    notes = (f"CUDACXX={other} differs from {where}, which decides",) if other not in (None, found[1]) else ()
+    place = Location(where, None, binding="compiler", origin=Origin("environment", where), notes=notes)
+    return (_locate(found[1], place=place, base=environment.cwd, environment=environment),)
 
 
 def look_at_root_variables(settings: Settings, environment: Environment) -> tuple[Location, ...]:
@@ -89,11 +90,11 @@ def look_at_root_variables(settings: Settings, environment: Environment) -> tupl
 
 def look_at_project(settings: Settings, environment: Environment) -> tuple[Location, ...]:
     """Return the nvcc of the key ``nvcc``, relative to the project."""
-    origin = settings.origin("nvcc")
-    if not settings.project.nvcc or origin.kind in ("config-setting", "environment"):
+    value, origin = settings.project.nvcc, settings.origin("nvcc")
+    if not value or origin.kind in ("config-setting", "environment"):
         return (Location("nvcc key", None, "not set"),)
-    where = f"nvcc = {settings.project.nvcc!r}"
-    return (_locate(settings.project.nvcc, where=where, origin=origin, environment=environment, base=settings.root),)
+    place = Location(f"nvcc = {value!r}", None, binding="compiler", origin=origin)
+    return (_locate(value, place=place, base=settings.root, environment=environment),)
 
 
 def look_at_wheels(settings: Settings, environment: Environment) -> tuple[Location, ...]:
@@ -127,7 +128,9 @@ def look_at_path(settings: Settings, environment: Environment) -> tuple[Location
     """Return the nvcc on PATH."""
     del settings
     nvcc = find_program("nvcc", environment=environment)
-    return (Location("PATH", nvcc, "no nvcc", origin=Origin("found", f"nvcc on PATH ({nvcc})")),)
+    if nvcc is None:
+        return (Location("PATH", None, "no nvcc"),)
+    return (Location(f"PATH ({nvcc})", nvcc, origin=Origin("found", f"{nvcc} on PATH")),)
 
 
 def look_at_system(
@@ -145,7 +148,12 @@ def look_at_system(
     )
 
 
-# The search ends before 'pip', which takes place in a front-end's hook, not in a build.
+def look_nowhere(settings: Settings, environment: Environment) -> tuple[Location, ...]:
+    """Return no location: in a build nothing is installed (the step 'pip')."""
+    del settings, environment
+    return ()
+
+
 STEPS: tuple[Step, ...] = (
     Step("setting", look_at_setting),
     Step("compiler-env", look_at_compiler_variables),
@@ -155,36 +163,25 @@ STEPS: tuple[Step, ...] = (
     Step("conda", look_at_conda),
     Step("path", look_at_path),
     Step("system", look_at_system, newest=True),
-    Step("pip", lambda settings, environment: ()),  # noqa: ARG005 - the shape of a step
+    Step("pip", look_nowhere),
 )
 
 
-def _locate(  # noqa: PLR0913 - each part of a Location comes from another place
-    value: str,
-    *,
-    where: str,
-    origin: Origin,
-    environment: Environment,
-    base: Path | None = None,
-    notes: tuple[str, ...] = (),
-) -> Location:
-    """Return the nvcc that a value such as ``nvcc-12``, a path, or ``ccache nvcc`` names."""
-
-    def answer(nvcc: Path | None, absent: str = "", launcher: tuple[str, ...] = ()) -> Location:
-        return Location(where, nvcc, absent, "compiler", origin, launcher, notes)
-
-    folder = base or environment.cwd
-    command = parse_command(value, base=folder)
+def _locate(value: str, *, place: Location, base: Path, environment: Environment) -> Location:
+    """Return ``place`` with the nvcc that a value such as ``nvcc-12``, a path, or ``ccache nvcc`` names."""
+    command = parse_command(value, base=base)
     if command is None:
-        return answer(None, "names no program")
+        return replace(place, absent="names no program")
     if command.options:
-        return answer(None, f"has options ({' '.join(command.options)}); they belong in `flags` or NVCC_FLAGS")
-    if "/" in command.program and (folder / command.program).is_dir():
-        return answer(None, "is a folder; name the nvcc in it, or set CUDA_HOME to a toolkit's folder")
-    if command.launcher and find_program(command.launcher[0], environment=environment, base=folder) is None:
-        return answer(None, f"there is no program {command.launcher[0]!r}")
-    nvcc = find_program(command.program, environment=environment, base=folder)
-    return answer(nvcc, "" if nvcc else _explain_absence(folder / command.program), command.launcher)
+        options = " ".join(command.options)
+        return replace(place, absent=f"has options ({options}); they belong in `flags` or NVCC_FLAGS")
+    if "/" in command.program and (base / command.program).is_dir():
+        return replace(place, absent="is a folder; name the nvcc in it, or set CUDA_HOME to a toolkit's folder")
+    if command.launcher and find_program(command.launcher[0], environment=environment, base=base) is None:
+        return replace(place, absent=f"there is no program {command.launcher[0]!r}")
+    nvcc = find_program(command.program, environment=environment, base=base)
+    absent = "" if nvcc else _explain_absence(base / command.program)
+    return replace(place, nvcc=nvcc, absent=absent, launcher=command.launcher)
 
 
 def _locate_in(

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from setuptools_cuda.config.model import Flags, Settings
+from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolve.farm import plan_farm
-from setuptools_cuda.resolve.host_compiler import resolve_host_compiler, resolve_host_program
+from setuptools_cuda.resolve.host_compiler import allows_unsupported, resolve_host_compiler, resolve_host_program
 from setuptools_cuda.resolve.host_probe import probe_text
 from setuptools_cuda.resolve.identity import digest_facts, digest_file
 from setuptools_cuda.resolve.needs import describe_target, list_needy
 from setuptools_cuda.resolve.nvcc_flags import NvccFlags, resolve_nvcc_flags
 from setuptools_cuda.resolve.parts import diagnose_parts
-from setuptools_cuda.resolve.pip_step import render_install_hint
+from setuptools_cuda.resolve.pip_step import render_requirement
 from setuptools_cuda.resolve.probe import Layout, Toolkit, probe_known, probe_layout
 from setuptools_cuda.resolve.search import Chosen, Search, search_nvcc
 from setuptools_cuda.resolve.values import Farm, HostCompiler, Toolchain
 from setuptools_cuda.resolve.wheels import diagnose_mixture, find_site
 
 FARM_FOLDER = "toolkit"
-_ALLOW = "allow-unsupported-compiler"
 
 
 def resolve_toolchain(settings: Settings, *, environment: Environment, build_dir: Path) -> Toolchain:
@@ -68,12 +67,13 @@ def describe_no_compiler(search: Search, *, settings: Settings, environment: Env
 
 def _suggest(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
     more = "setuptools-cuda doctor shows the whole search"
-    hint = render_install_hint(settings, environment=environment)
-    if not hint:
-        return ("install a toolkit and point CUDA_HOME at it: PyPI has none that will do", more)
-    spec = hint.split("'")[1]
+    try:
+        spec = render_requirement(settings, environment=environment)
+    except BuildError as error:
+        reason = error.problems[0].what
+        return (f"install a toolkit and point CUDA_HOME at it; one from PyPI will not do: {reason}", more)
     return (
-        f'add "{spec}" to build-system.requires (without build isolation: {hint}),',
+        f'add "{spec}" to build-system.requires (without build isolation: pip install '{spec}'),',
         "or point CUDA_HOME at a toolkit",
         more,
     )
@@ -119,17 +119,6 @@ def _complete(
     )
 
 
-def allows_unsupported(settings: Settings) -> bool:
-    """Return whether the project asks nvcc to take any host compiler."""
-    return any(flag.lstrip("-") == _ALLOW for flags in _list_flags(settings) for flag in flags.cuda)
-
-
-def _list_flags(settings: Settings) -> Iterator[Flags]:
-    yield settings.project.flags
-    yield from (target.flags for target in settings.targets)
-    yield from (override.flags for override in settings.overrides)
-
-
 def _move_into(farm: Farm, layout: Layout) -> Layout:
     """Return the layout as it is once the farm is written."""
     folder = farm.folder
@@ -160,6 +149,14 @@ def _digest(toolkit: Toolkit, *, host: HostCompiler, flags: NvccFlags, environme
     layout = toolkit.layout
     files = (("nvcc", layout.binary), ("cicc", layout.cicc), ("ptxas", layout.ptxas))
     facts = [("nvcc --version", toolkit.version.text)]
+    if toolkit.site is None and _is_script(layout.nvcc):
+        facts.append(("wrapper", digest_file(layout.nvcc)))
     facts.extend((label, digest_file(path)) for label, path in files if path is not None and path.is_file())
     facts.append(("host compiler", f"{host} {probe_text(host.path, environment=environment)}"))
     return digest_facts((*facts, *flags.facts))
+
+
+def _is_script(path: Path) -> bool:
+    """Return whether nvcc is called by a script, which may add options of its own."""
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"

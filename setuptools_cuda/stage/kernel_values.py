@@ -59,7 +59,7 @@ class Parameter(_Value):
 
 
 class Kernel(str, _Value):
-    """One kernel: a string, its name as in the PTX, which is what loaders take.
+    """One kernel: a string, its name as in the PTX, by which loaders find it (CuPy wants the plain :attr:`name`).
 
     ``demangled`` is the name as C++ writes it, and ``parameters`` what a launch has to give.
     ``attribute`` is its name in :class:`Kernels`, '' where that name would not be unique.
