@@ -144,8 +144,10 @@ class TestCommands:
             "        print('mine runs', self.get_command_name(), self.parallel)\n"
             "        super().run()\n"
         )
-        project = write_project(tmp_path, {**EXTENSION_FILES, "pyproject.toml": text, "mine.py": mine})
-        settings = {"--build-option": ["build_ext", "-j4", "--define=ANSWER=1,FROM_OPTION"]}
+        bind = "#ifndef FROM_OPTION\n#error no FROM_OPTION\n#endif\n" + BIND_CPP
+        files = {**EXTENSION_FILES, "pyproject.toml": text, "mine.py": mine, "src/bind.cpp": bind}
+        project = write_project(tmp_path, files)
+        settings = {"--build-option": ["build_ext", "-j4", "--define=FROM_OPTION"]}
         _, said = installation.made("build_wheel", project, settings=settings, PYTHONPATH=str(project))
         assert "mine runs build_ext 4" in said
         assert [name for name in wheel_names(next((project / "dist").glob("*.whl"))) if name.endswith(".so")]
@@ -170,7 +172,9 @@ class TestCommands:
             "#ifndef ANSWER\n#define ANSWER 42\n#endif", 'extern "C" int helper(void);\n#define ANSWER helper()'
         )
         files = {"src/bind.cpp": bind, "helper/helper.c": "int helper(void) { return 11; }\n"}
-        assert answer(installation, make(tmp_path, setup, text=pyproject(EXTENSION), **files)) == "11"
+        project = make(tmp_path, setup, text=pyproject(EXTENSION), **files)
+        installation.succeed("setup.py", "--quiet", "build_clib", "build_ext", "--inplace", cwd=project)
+        assert installation.succeed("-c", "import demo._native as n; print(n.answer())", cwd=project) == "11\n"
 
     def test_a_changed_extension_of_the_table_is_an_error(self, installation: Installation, tmp_path: Path) -> None:
         setup = (
@@ -204,7 +208,7 @@ class TestNeighbours:
         pyx = 'cdef extern from *:\n    """\n    extern "C" int launch_count(void);\n    """\n    int launch_count()\ndef answer(): return 5 + launch_count()\n'
         setup = (
             "from Cython.Build import cythonize\n"
-            + ONE.split("extension =")[0]
+            + ONE.split("extension =", maxsplit=1)[0]
             + "one = CudaExtension('demo.one', ['one.pyx', 'src/saxpy.cu'], language='c++', std='c++17')\n"
             "setup(ext_modules=cythonize([one], language_level=3))\n"
         )

@@ -119,9 +119,8 @@ def find_fitting(program: HostProgram, *, environment: Environment) -> tuple[Hos
 
 def allows_unsupported(settings: Settings) -> bool:
     """Return whether the project's flags ask nvcc to take any host compiler."""
-    parts = (*settings.targets, *settings.overrides)
-    flags = (*settings.project.flags.cuda, *(flag for part in parts for flag in part.flags.cuda))
-    return any(flag.lstrip("-") == _ALLOW for flag in flags)
+    every = [settings.project.flags, *(t.flags for t in settings.targets), *(o.flags for o in settings.overrides)]
+    return any(flag.lstrip("-") == _ALLOW for flags in every for flag in flags.cuda)
 
 
 def _accept(program: HostProgram, *notes: str) -> HostCompiler:

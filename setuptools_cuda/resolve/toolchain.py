@@ -72,11 +72,8 @@ def _suggest(settings: Settings, *, environment: Environment) -> tuple[str, ...]
     except BuildError as error:
         reason = error.problems[0].what
         return (f"install a toolkit and point CUDA_HOME at it; one from PyPI will not do: {reason}", more)
-    return (
-        f'add "{spec}" to build-system.requires (without build isolation: pip install '{spec}'),',
-        "or point CUDA_HOME at a toolkit",
-        more,
-    )
+    add = f'add "{spec}" to build-system.requires'
+    return (f"{add} (without build isolation: pip install '{spec}'),", "or point CUDA_HOME at a toolkit", more)
 
 
 def _complete(

@@ -17,8 +17,9 @@ def main() -> int:
     if device is None:
         where = f"on the CPU, since there is no GPU to use ({sample_pkg.why_no_device()})"
     else:
-        capability = ".".join(map(str, device.capability))
-        where = f"on the GPU: {device.name}, compute capability {capability}, driver for CUDA {device.driver}"
+        capability = "{}.{}".format(*device.capability)
+        driver = f"{device.driver // 1000}.{device.driver % 1000 // 10}"
+        where = f"on the GPU: {device.name}, compute capability {capability}, driver for CUDA {driver}"
     print(f"checks {where}")
     if device is not None and not checks.has_cuda_core():
         print("  (kernels are not launched: cuda.core is not installed; pip install 'sample-pkg[gpu]')")

@@ -46,7 +46,7 @@ def find_checks(device: Device | None) -> Iterator[tuple[str, Check]]:
     for source in kernels.images:
         yield f"images of {source}", functools.partial(check_images, source)
     if device is not None and has_cuda_core():
-        yield from importlib.import_module("sample_pkg.gpu_checks").find_kernel_checks()
+        yield from importlib.import_module("sample_pkg.gpu_checks").find_kernel_checks(device)
 
 
 def has_cuda_core() -> bool:

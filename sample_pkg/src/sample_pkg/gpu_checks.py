@@ -4,48 +4,60 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
+import cuda.core
 import numpy as np
-from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, launch
+from cuda.core import LaunchConfig, LegacyPinnedMemoryResource, ObjectCode, launch
 
-from sample_pkg import cpu, kernels
-from sample_pkg.checks import Check, expect, numbers
+from sample_pkg import Device, cpu, kernels
+from sample_pkg.checks import Check, expect, expect_error, numbers
 
 SIZE = 100_003
 THREADS = 256
 BLOCKS = 64
 
 
-def find_kernel_checks() -> Iterator[tuple[str, Check]]:
-    """Yield (name, check) for every kernel."""
-    for source, images in kernels.images.items():
-        for kernel in images.kernels:
-            yield f"kernel {kernel.name} of {source}, through cuda.core", functools.partial(check_kernel, source)
-
-
-def check_kernel(source: str) -> None:
-    """Load the kernel of a source for the current GPU, launch it and compare with plain Python."""
-    device = Device()
-    device.set_current()
-    held = kernels.images[source]
-    (name,) = held.kernels
-    try:
-        launch_kernel(device, held.load().get_kernel(name.name), name=name.name)
-    except kernels.NoImageError:
-        # Only a GPU older than the source's least architecture is rightly without an image.
-        expect(device.compute_capability < least_capability(source), f"{source} has no image for this GPU")
+def find_kernel_checks(device: Device) -> Iterator[tuple[str, Check]]:
+    """Yield (name, check) for every source, and for every image that the GPU and its driver can load."""
+    for source, held in kernels.images.items():
+        if device.capability < least_capability(source):
+            yield f"{source}, nothing for so old a GPU", functools.partial(check_unserved, source, device)
+            continue
+        yield f"{source}, the image that load() takes", functools.partial(check_loaded, source)
+        for image in held.images:
+            newest = divmod(device.driver // 10, 100)
+            if image.driver <= newest and any(code.serves(device.capability) for code in image.codes):
+                yield f"{source}, {image.format} {image.architecture}", functools.partial(check_image, source, image)
 
 
 def least_capability(source: str) -> tuple[int, int]:
     """Return the lowest compute capability that a source has code for."""
-    numbers_of = [int(image.architecture.rpartition("_")[2].rstrip("af")) for image in kernels.images[source].images]
-    return divmod(min(numbers_of), 10)
+    return divmod(min(code.rank[1] for image in kernels.images[source].images for code in image.codes), 10)
 
 
-def launch_kernel(device: Any, kernel: Any, *, name: str) -> None:
-    """Launch one of the package's kernels on pinned memory, which CPU and GPU both see."""
+def check_unserved(source: str, device: Device) -> None:
+    """Ask for an image that a source's lower bound left out."""
+    expect_error(kernels.NoImageError, lambda: kernels.images[source].image_for(device.capability))
+
+
+def check_loaded(source: str) -> None:
+    """Launch a source's kernel out of what ``load`` returns for the current GPU."""
+    launch_kernel(source, kernels.images[source].load)
+
+
+def check_image(source: str, image: kernels.Image) -> None:
+    """Launch a source's kernel out of one image."""
+    make = ObjectCode.from_cubin if image.format == "cubin" else ObjectCode.from_ptx
+    launch_kernel(source, lambda: make(bytes(image)))
+
+
+def launch_kernel(source: str, load: Callable[[], ObjectCode]) -> None:
+    """Launch a source's kernel on pinned memory, which CPU and GPU both see, and compare with plain Python."""
+    device = cuda.core.Device()
+    device.set_current()
+    (name,) = kernels.images[source].kernels
+    kernel = load().get_kernel(name.name)
     memory = LegacyPinnedMemoryResource()
     stream = device.create_stream()
     x_buffer, y_buffer = memory.allocate(SIZE * 4), memory.allocate(SIZE * 8)
