@@ -246,3 +246,15 @@ def test_names_of_files_hold_nothing_that_a_shell_or_ninja_minds(source: str) ->
     for name in (object_name(source, key="0" * 16), source_id(source)):
         assert not set(name) & set(" $`'\"\\:|&;<>()#\n\t*?")
     assert len(object_name(source, key="0" * 16)) < 200
+
+
+def test_a_launcher_gets_objects_and_images_come_by_a_run_of_their_own(root: Path) -> None:
+    plan = plan_table(root, {**THREE, "launcher": "ccache --flag"}, toolchain=make_toolchain())
+    launched, plain = sorted(jobs_of(plan, "cuda"), key=lambda job: len(job.outputs))
+    assert launched.argv[:3] == ("ccache", "--flag", "/cuda/bin/nvcc")
+    assert [output.role for output in launched.outputs] == ["object"]
+    assert "--keep" not in launched.argv
+    assert plain.argv[0] == "/cuda/bin/nvcc"
+    assert "-fatbin" in plain.argv
+    (host,) = jobs_of(plan, "host")
+    assert host.argv[0] == "ccache"

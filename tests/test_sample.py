@@ -114,7 +114,7 @@ def test_the_manifest_names_every_artifact(sample_wheel: Path) -> None:
     with zipfile.ZipFile(sample_wheel) as archive:
         text = archive.read("sample_pkg-0.1.0.dist-info/setuptools_cuda.json").decode()
     manifest = json.loads(text)
-    built = [name for name in FILES if name.endswith((".so", ".a", ".ptx", ".cubin"))]
+    built = [name for name in FILES if name.endswith((".so", ".a", ".h", ".ptx", ".cubin"))]
     assert sorted(artifact["path"] for artifact in manifest["artifacts"]) == built
     assert str(ROOT) not in text
     assert "/tmp" not in text

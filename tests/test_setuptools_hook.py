@@ -111,6 +111,7 @@ class TestInertness:
         extensions = [setuptools.Extension("x", ["x.cu"])]
         dist = distribution(ext_modules=extensions, cmdclass={"build_ext": torch})
         assert dist.get_command_class("build_ext") is torch
+        (project / "x.cu").touch()
         ours = distribution(ext_modules=[CudaExtension("x", ["x.cu"])], cmdclass={"build_ext": torch})
         assert issubclass(ours.get_command_class("build_ext"), BuildExt)
 
@@ -170,7 +171,7 @@ class TestMixing:
         command.ensure_finalized()
         command.run()
         assert ".cu" not in command.compiler.src_extensions
-        assert type(command.compiler).__module__.startswith("setuptools.")
+        assert "setuptools_cuda" not in type(command.compiler).__module__
 
 
 class TestSubCommand:

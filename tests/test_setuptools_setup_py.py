@@ -205,7 +205,8 @@ class TestCommands:
 
 class TestNeighbours:
     def test_cython_by_the_table_and_by_cythonize(self, installation: Installation, tmp_path: Path) -> None:
-        pyx = 'cdef extern from *:\n    """\n    extern "C" int launch_count(void);\n    """\n    int launch_count()\ndef answer(): return 5 + launch_count()\n'
+        pyx = 'cdef extern from *:\n    """\n    extern "C" int launch_count(void);\n    """\n    int launch_count()\n'
+        pyx += "def answer(): return 5 + launch_count()\n"
         setup = (
             "from Cython.Build import cythonize\n"
             + ONE.split("extension =", maxsplit=1)[0]
@@ -214,14 +215,18 @@ class TestNeighbours:
         )
         table = (
             TABLE
-            + '\n[[tool.setuptools-cuda.extension]]\nname = "demo.two"\nsources = ["two.pyx", "src/saxpy.cu"]\nstd = "c++17"\n'
+            + '\n[[tool.setuptools-cuda.extension]]\nname = "demo.two"\nsources = ["two.pyx", "src/saxpy.cu"]\n'
+            + 'std = "c++17"\n'
         )
         project = make(tmp_path, setup, text=pyproject(table), **{"one.pyx": pyx, "two.pyx": pyx})
         assert answer(installation, project, "demo.one") == "5"
         assert answer(installation, project, "demo.two") == "5"
 
     def test_cffi(self, installation: Installation, tmp_path: Path) -> None:
-        build = "import cffi\nffi = cffi.FFI()\nffi.cdef('int six(void);')\nffi.set_source('demo._cffi', 'int six(void) { return 6; }')\n"
+        build = (
+            "import cffi\nffi = cffi.FFI()\nffi.cdef('int six(void);')\n"
+            "ffi.set_source('demo._cffi', 'int six(void) { return 6; }')\n"
+        )
         setup = "from setuptools import setup\nsetup(cffi_modules=['build_cffi.py:ffi'])\n"
         project = make(tmp_path, setup, text=pyproject(EXTENSION), **{"build_cffi.py": build})
         assert answer(installation, project) == "42"
@@ -332,7 +337,8 @@ class TestLimitedApi:
             "from setuptools import Extension, setup\n"
             "from setuptools_cuda import CudaExtension\n"
             "setup(ext_modules=[CudaExtension('demo.a', ['src/saxpy.cu'], limited_api='cp310'),\n"
-            "  CudaExtension('demo.b', ['src/saxpy.cu'], limited_api='cp311'), Extension('demo.c', ['src/bind.cpp'])],\n"
+            "  CudaExtension('demo.b', ['src/saxpy.cu'], limited_api='cp311'),\n"
+            "  Extension('demo.c', ['src/bind.cpp'])],\n"
             "  options={'bdist_wheel': {'py_limited_api': 'cp312'}})\n"
         )
         done = installation.hook("prepare_metadata_for_build_wheel", make(tmp_path, setup))

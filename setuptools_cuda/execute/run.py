@@ -100,7 +100,9 @@ def _run_ninja(group: str, *, plan: BuildPlan, folder: BuildFolder, environment:
         group,
     ]
     output = _Output(echo)
-    variables = {**environment.variables, "NINJA_STATUS": "[%f/%t] ", "PWD": str(folder.root)}
+    # The host compiler is in each command; told twice in other words, nvcc would warn of it.
+    inherited = {name: value for name, value in environment.variables.items() if name != "NVCC_CCBIN"}
+    variables = {**inherited, "NINJA_STATUS": "[%f/%t] ", "PWD": str(folder.root)}
     with telling(folder.path):
         status = run_streaming(argv, variables=variables, cwd=folder.root, on_line=output.line)
     if status != 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from setuptools_cuda.config.model import Project
@@ -16,6 +17,7 @@ from setuptools_cuda.plan.options import (
     cuda_options,
     host_options,
     is_compressed,
+    launcher_of,
     nvcc_command,
     profile_options,
     reproducible_options,
@@ -167,10 +169,11 @@ class Compiles:
 
     def jobs(self, toolchain: Toolchain | None) -> tuple[Job, ...]:
         """Return all compiles: higher priority first, then CUDA before host sources."""
-        cuda = (
-            _render_pass(one, toolchain=toolchain, root=self.facts.root) for one in self._passes.values() if toolchain
-        )
-        return tuple(sorted((*cuda, *self._host.values()), key=lambda job: (-job.priority, -len(job.codes))))
+        launcher = launcher_of(self.project, toolchain=toolchain)
+        render = functools.partial(_render_pass, toolchain=toolchain, root=self.facts.root, launcher=launcher)
+        cuda = (job for one in self._passes.values() for job in render(one))
+        host = (replace(job, argv=(*launcher, *job.argv)) if job.kind == "host" else job for job in self._host.values())
+        return tuple(sorted((*cuda, *host), key=lambda job: (-job.priority, -len(job.codes))))
 
     def repeated_notes(self) -> tuple[str, ...]:
         """Return a line for each source that has to be compiled more than once."""
@@ -189,23 +192,37 @@ def _in_build(file: str) -> str:
     return f"{{build}}/{file}"
 
 
-def _render_pass(one: CudaPass, *, toolchain: Toolchain | None, root: str) -> Job:
+def _render_pass(one: CudaPass, *, toolchain: Toolchain | None, root: str, launcher: Sequence[str]) -> Iterator[Job]:
+    """Yield the job of a pass, or two: a launcher caches objects alone, so images then come by a run of their own."""
     if toolchain is None:
         raise ValueError("a CUDA pass needs a toolchain")
+    objects = {role: file for role, file in one.wants.items() if role == OBJECT}
+    images = {role: file for role, file in one.wants.items() if role != OBJECT}
+    command = nvcc_command(toolchain, root=root)
+    if not launcher or not objects:
+        yield _job(one, command=command, mode=_mode(one), wants=one.wants, keeping=True)
+        return
+    phase = "-dc" if one.rdc else "-c"
+    yield _job(one, command=(*launcher, *command), mode=phase, wants=objects, keeping=False)
+    if images:
+        yield _job(one, command=command, mode="-fatbin", wants=images, keeping=True)
+
+
+def _job(one: CudaPass, *, command: Sequence[str], mode: str, wants: Mapping[str, str], keeping: bool) -> Job:
     argv = (
-        *nvcc_command(toolchain, root=root),
-        _mode(one),
+        *command,
+        mode,
         *one.options,
-        *reproducible_options(one.source, key=one.key),
+        *reproducible_options(one.source, key=one.key, keeping=keeping),
         *("-MD", "-MF", DEPFILE, one.source, "-o", OUT),
     )
     return Job(
-        key=one.key,
+        key=one.key if keeping else digest(one.key, "launched"),
         kind="cuda",
         argv=argv,
         inputs=(one.source,),
         needs=(),
-        outputs=tuple(Output(role, file) for role, file in one.wants.items()),
+        outputs=tuple(Output(role, file) for role, file in wants.items()),
         title=f"{one.source} for {describe_codes(one.codes)}",
         used_by=tuple(one.used_by),
         codes=one.codes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -59,19 +60,19 @@ def is_compressed(options: Sequence[str]) -> bool:
     return bool(modes) and modes[-1] != "none"
 
 
-def reproducible_options(source: str, *, key: str) -> tuple[str, ...]:
+def reproducible_options(source: str, *, key: str, keeping: bool) -> tuple[str, ...]:
     """Return the options that make an object the same in any folder.
 
     nvcc derives names from the process, the time and the absolute path of the source; each gets a
     name of our own in its place. ``key`` tells two compiles of one source apart, so that their
-    symbols do not clash in one link. nvcc hands ``-Xcompiler`` to a shell, which puts in the project
-    root whatever characters that has: builds run there.
+    symbols do not clash in one link. ``keeping`` leaves the intermediate files, which are images too;
+    a launcher that caches restores none of them, and without them nvcc's names are good as well.
+    nvcc hands ``-Xcompiler`` to a shell, which puts in the project root whatever characters that
+    has: builds run there.
     """
     name = f"{source_id(source)}.{key}"
     return (
-        "--keep",
-        "--keep-dir",
-        KEEP,
+        *(("--keep", "--keep-dir", KEEP) if keeping else ("-objtemp",)),
         "-Xcudafe",
         f"--orig_src_path_name {name}",
         f"--frandom-seed={name}",
@@ -81,9 +82,15 @@ def reproducible_options(source: str, *, key: str) -> tuple[str, ...]:
 
 
 def nvcc_command(toolchain: Toolchain, *, root: str) -> tuple[str, ...]:
-    """Return nvcc with its launcher and its host compiler."""
-    nvcc = below_root(toolchain.nvcc, root=root)
-    return (*toolchain.launcher, nvcc, "-ccbin", str(toolchain.host_compiler.path))
+    """Return nvcc with its host compiler."""
+    return (below_root(toolchain.nvcc, root=root), "-ccbin", str(toolchain.host_compiler.path))
+
+
+def launcher_of(project: Project, *, toolchain: Toolchain | None) -> tuple[str, ...]:
+    """Return the words before each compile: the key ``launcher``, else what ``NVCC`` carries (``ccache nvcc``)."""
+    if project.launcher:
+        return tuple(shlex.split(project.launcher))
+    return toolchain.launcher if toolchain else ()
 
 
 def below_root(path: PurePath, *, root: str) -> str:
