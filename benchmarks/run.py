@@ -186,7 +186,15 @@ def parse_arguments() -> Options:
     parser.add_argument("--architectures", default="80,90", help="plain numbers, ascending (80,90)")
     given = parser.parse_args()
     architectures = tuple(given.architectures.split(","))
-    return Options(given.files, given.repeats, given.jobs, architectures, resolve().toolkit.nvcc)
+    return Options(given.files, given.repeats, given.jobs, architectures, find_nvcc())
+
+
+def find_nvcc() -> Path:
+    """Return the nvcc that a build here takes, by the path at which it was found."""
+    chosen = [one.nvcc for one in resolve().toolchain.candidates if one.verdict == "chosen"]
+    if not chosen or chosen[0] is None:
+        raise SystemExit("no nvcc")
+    return chosen[0]
 
 
 def main() -> None:

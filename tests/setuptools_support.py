@@ -187,11 +187,15 @@ def make_installation(folder: Path, *, requirements: Sequence[str | Path]) -> No
         assert done.returncode == 0, done.stderr
 
 
+# A machine that runs the tests may well have a toolkit among the well-known roots.
+STEPS = {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "setting,compiler-env,root-env,wheel,pip"}
+
+
 def clean_variables(home: Path) -> dict[str, str]:
     """Return the variables of a machine on which CUDA was never heard of."""
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
-    return {**kept, "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **STEPS, "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def wheel_names(wheel: Path) -> list[str]:

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from setuptools import build_meta as theirs
 from setuptools_support import (
     EXTENSION,
     EXTENSION_FILES,
     KERNEL_FILES,
     KERNELS,
+    STEPS,
     TABLE,
     Installation,
     full_installation,
@@ -52,8 +54,6 @@ def without_toolkit(shared_folder: Path, our_wheel: Path) -> Installation:
 
 
 def test_every_hook_of_setuptools_is_there() -> None:
-    from setuptools import build_meta as theirs
-
     assert set(build_meta.__all__) == HOOKS
     assert {name for name in theirs.__all__ if name.islower() and not name.startswith("_")} == HOOKS
 
@@ -164,7 +164,7 @@ class TestFrontEnds:
 
     def run(self, *command: str | Path, variables: Mapping[str, str], cwd: Path) -> tuple[int, str]:
         done = subprocess.run(
-            [sys.executable, "-m", *map(str, command)], env=dict(variables), cwd=cwd,
+            [sys.executable, "-m", *map(str, command)], env={**variables, **STEPS}, cwd=cwd,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         return done.returncode, done.stdout

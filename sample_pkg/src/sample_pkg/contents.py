@@ -44,4 +44,5 @@ def _describe_file(file: Path) -> str:
 def _describe_manifest(manifest: dict[str, Any] | None) -> str:
     if manifest is None:
         return f"manifest       none: this install has no {MANIFEST}"
-    return f"manifest       {MANIFEST}, keys {', '.join(manifest)}"
+    toolkit, host = manifest["toolkit"]["version"], manifest["host_compiler"]
+    return f"manifest       {MANIFEST}: built by nvcc {toolkit} with {host['family']} {host['version']}"
