@@ -16,7 +16,7 @@ from setuptools_cuda import pipeline
 from setuptools_cuda.config.keys import KERNEL_MODULE, LIBRARY, PROJECT
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.values import Architecture, Release, Toolchain
+from setuptools_cuda.resolution.values import Architecture, Release, Toolchain
 from setuptools_cuda.stage.copy import stage_files
 from setuptools_cuda.stage.kernel_runtime import KernelImages
 from setuptools_cuda.targets import Declared, DeclaredKind

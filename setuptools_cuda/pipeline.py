@@ -22,14 +22,14 @@ from setuptools_cuda.plan.build import plan_build
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.host import default_host_commands
 from setuptools_cuda.plan.values import BuildPlan, HostCommands, PythonFacts
-from setuptools_cuda.resolve.architectures import resolve_architectures
-from setuptools_cuda.resolve.farm import write_farm
-from setuptools_cuda.resolve.limits import read_cpus, read_jobs, read_memory, read_threads
-from setuptools_cuda.resolve.needs import list_needy
-from setuptools_cuda.resolve.packages import resolve_packages
-from setuptools_cuda.resolve.toolchain import find_toolchain, resolve_toolchain
-from setuptools_cuda.resolve.values import Architectures, Package, Toolchain
-from setuptools_cuda.resolve.variables import read_environment_flags
+from setuptools_cuda.resolution.architectures import resolve_architectures
+from setuptools_cuda.resolution.farm import write_farm
+from setuptools_cuda.resolution.limits import read_cpus, read_jobs, read_memory, read_threads
+from setuptools_cuda.resolution.needs import list_needy
+from setuptools_cuda.resolution.packages import resolve_packages
+from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
+from setuptools_cuda.resolution.values import Architectures, Package, Toolchain
+from setuptools_cuda.resolution.variables import read_environment_flags
 from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.manifest import render_manifest

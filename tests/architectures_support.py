@@ -7,11 +7,11 @@ from pathlib import Path
 
 from setuptools_cuda.config.model import Origin, Project, Settings
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.resolve.architecture_codes import make_codes
-from setuptools_cuda.resolve.architecture_words import parse_architectures
-from setuptools_cuda.resolve.architectures import resolve_architectures
-from setuptools_cuda.resolve.catalogue import find_facts
-from setuptools_cuda.resolve.values import Architecture, Architectures, Code, Release
+from setuptools_cuda.resolution.architecture_codes import make_codes
+from setuptools_cuda.resolution.architecture_words import parse_architectures
+from setuptools_cuda.resolution.architectures import resolve_architectures
+from setuptools_cuda.resolution.catalogue import find_facts
+from setuptools_cuda.resolution.values import Architecture, Architectures, Code, Release
 
 CUDA_13_0 = Release(13, 0)
 CUDA_12_4 = Release(12, 4)

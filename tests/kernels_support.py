@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
-from setuptools_cuda.resolve.values import Architecture, Code, Release
+from setuptools_cuda.resolution.values import Architecture, Code, Release
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.kernel_runtime import KernelImages
 from setuptools_cuda.stage.ptx import PtxFacts, parse_ptx

@@ -13,8 +13,8 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.plan.build import plan_build
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.values import BuildPlan, HostCommands, Job, PythonFacts
-from setuptools_cuda.resolve.architectures import resolve_architectures
-from setuptools_cuda.resolve.values import Architecture, HostCompiler, Release, Toolchain
+from setuptools_cuda.resolution.architectures import resolve_architectures
+from setuptools_cuda.resolution.values import Architecture, HostCompiler, Release, Toolchain
 
 FOUND = Origin("found", "a test")
 KNOWN = (

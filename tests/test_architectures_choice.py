@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.architecture_choice import Choice, choose_codes
-from setuptools_cuda.resolve.architecture_words import parse_architectures
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.architecture_choice import Choice, choose_codes
+from setuptools_cuda.resolution.architecture_words import parse_architectures
+from setuptools_cuda.resolution.values import Architecture
 
 
 def choose(

@@ -10,14 +10,14 @@ import sys
 import pytest
 from architectures_support import KNOWN, request
 
-from setuptools_cuda.resolve.architecture_codes import (
+from setuptools_cuda.resolution.architecture_codes import (
     describe_codes,
     find_all,
     find_all_major,
     find_conflicts,
     render_gencode,
 )
-from setuptools_cuda.resolve.gpu import find_gpus
+from setuptools_cuda.resolution.gpu import find_gpus
 
 
 def test_arguments():
@@ -133,5 +133,5 @@ def test_gpus_by_the_driver_where_nvml_fails(nvml, monkeypatch, tmp_path):
     """
     (tmp_path / "driver.c").write_text(source)
     subprocess.run(["gcc", "-shared", "-fPIC", "driver.c", "-o", "libfake.so"], cwd=tmp_path, check=True)
-    monkeypatch.setattr("setuptools_cuda.resolve.gpu._DRIVER", str(tmp_path / "libfake.so"))
+    monkeypatch.setattr("setuptools_cuda.resolution.gpu._DRIVER", str(tmp_path / "libfake.so"))
     assert [str(one) for one in find_gpus()] == ["86"]

@@ -8,8 +8,8 @@ import pytest
 from architectures_support import CUDA_12_4, KNOWN, resolve, show
 
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve import gpu
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution import gpu
+from setuptools_cuda.resolution.values import Architecture
 
 
 def no_gpu():

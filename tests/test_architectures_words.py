@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.architecture_words import (
+from setuptools_cuda.resolution.architecture_words import (
     TORCH_NAMES,
     check_architectures,
     parse_architecture,
     parse_architectures,
 )
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.values import Architecture
 
 
 def says(words, dialect="ours"):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from setuptools import build_meta as theirs
 from setuptools_support import (
+    BIND_CPP,
     EXTENSION,
     EXTENSION_FILES,
     KERNEL_FILES,
@@ -77,7 +78,9 @@ class TestSettings:
         names = wheel_names(installation.wheel(project, settings={"cuda.architectures": value}))
         assert [name.split(".")[-2] for name in names if name.endswith(".cubin")] == ["sm_75", "sm_90"]
 
-    @pytest.mark.parametrize("hook", sorted(HOOKS - {"get_requires_for_build_sdist"}))
+    @pytest.mark.parametrize(
+        "hook", ["build_editable", "get_requires_for_build_sdist", "prepare_metadata_for_build_wheel"]
+    )
     def test_an_unknown_one_is_an_error_in_every_hook(
         self, installation: Installation, tmp_path: Path, hook: str
     ) -> None:
@@ -131,6 +134,19 @@ class TestRequirements:
         assert "no CUDA compiler (nvcc)" in done.output
         assert "cuda-toolkit[nvcc,cccl]==13.0.*" in done.output
         assert "Traceback" not in done.output
+
+    def test_a_project_can_do_without(self, without_toolkit: Installation, tmp_path: Path) -> None:
+        table = EXTENSION + "\n[[tool.setuptools-cuda.override]]\nif = { cuda = false }\n"
+        table += 'target = "demo._native"\ndefines = ["WITHOUT"]\n'
+        table += '\n[[tool.setuptools-cuda.extension]]\nname = "demo._device"\nsources = ["src/*.cu"]\n'
+        bind = '#ifdef WITHOUT\nextern "C" int launch_count(void) { return -1; }\n#endif\n' + BIND_CPP
+        text = pyproject(table.replace("architectures", "required = false\narchitectures"))
+        project = write_project(tmp_path, {**EXTENSION_FILES, "src/bind.cpp": bind, "pyproject.toml": text})
+        assert without_toolkit.made("get_requires_for_build_wheel", project)[0] == []
+        for hook in ("build_wheel", "build_editable"):
+            assert "demo._device" in without_toolkit.made(hook, project)[1]
+        code = "import demo._native as n; print(n.count())"
+        assert without_toolkit.succeed("-c", code, cwd=project) == "-1\n"
 
 
 class TestBackends:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from setuptools_cuda.errors import Code
-from setuptools_cuda.resolve.cuda_libraries import (
+from setuptools_cuda.resolution.cuda_libraries import (
     FACTS,
     check_cuda_library,
     find_cuda_library,

@@ -12,16 +12,16 @@ from toolchain_support import make_environment, make_settings, site_of, write_gc
 from setuptools_cuda.config.model import Flags, Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.host_compiler import (
+from setuptools_cuda.resolution.host_compiler import (
     HostProgram,
     find_host_program,
     resolve_host_compiler,
     resolve_host_program,
 )
-from setuptools_cuda.resolve.host_probe import HostFacts, probe_fit, probe_headers, probe_host, probe_text
-from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
-from setuptools_cuda.resolve.toolchain import resolve_toolchain
-from setuptools_cuda.resolve.values import HostCompiler, Release
+from setuptools_cuda.resolution.host_probe import HostFacts, probe_fit, probe_headers, probe_host, probe_text
+from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
+from setuptools_cuda.resolution.toolchain import resolve_toolchain
+from setuptools_cuda.resolution.values import HostCompiler, Release
 
 REAL = Path(shutil.which("g++", path="/usr/bin:/bin") or "/usr/bin/g++")
 SETTING = {"host-compiler": Origin("environment", "SETUPTOOLS_CUDA_HOST_COMPILER")}

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from setuptools_cuda.errors import Code
 from setuptools_cuda.plan.values import KernelFile, KernelModulePlan
-from setuptools_cuda.resolve.values import Release
+from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.bindings import check_names, render_bindings, reserved_names, runtime_text
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.kernel_runtime import Kernel, KernelImages, Kernels

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setuptools_cuda.resolve.catalogue import CATALOGUE, ReleaseFacts
-from setuptools_cuda.resolve.values import Release
+from setuptools_cuda.resolution.catalogue import CATALOGUE, ReleaseFacts
+from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.drivers import FIRST_RELEASES, gpu_driver, machine_code_driver, ptx_driver, toolkit_isa
 from setuptools_cuda.stage.kernel_runtime import Code, Image, KernelImages, Kernels, NoImageError, parse_version
 from tests.kernels_support import PTX, architecture, images_of, plan_module

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from setuptools_cuda.plan.values import Artifact, BuildPlan
-from setuptools_cuda.resolve.values import Code
+from setuptools_cuda.resolution.values import Code
 from setuptools_cuda.stage.manifest import render_manifest
 from tests.kernels_support import architecture, plan_module, read_facts, write_images
 

@@ -11,8 +11,8 @@ import pytest
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.packages import BUILT_IN, find_cuda_majors, resolve_packages
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.packages import BUILT_IN, find_cuda_majors, resolve_packages
+from setuptools_cuda.resolution.values import Package
 
 
 def here(*folders: Path) -> Environment:
@@ -84,7 +84,7 @@ def test_nothing_is_imported():
     code = (
         "import sys\n"
         "from setuptools_cuda.environment import read_environment\n"
-        "from setuptools_cuda.resolve.packages import resolve_packages\n"
+        "from setuptools_cuda.resolution.packages import resolve_packages\n"
         "resolve_packages(['numpy', 'pybind11', 'nanobind'], environment=read_environment())\n"
         "print(sorted({'numpy', 'pybind11', 'nanobind', 'setuptools'} & set(sys.modules)))\n"
     )
@@ -283,7 +283,7 @@ def plugin(tmp_path, monkeypatch):
     sys.modules.pop("kit_provider", None)
 
 
-IMPORTS = "from setuptools_cuda.errors import Code, Problem\nfrom setuptools_cuda.resolve.values import Package\n"
+IMPORTS = "from setuptools_cuda.errors import Code, Problem\nfrom setuptools_cuda.resolution.values import Package\n"
 
 
 def test_a_package_of_another_distribution(plugin):

@@ -11,7 +11,7 @@ from toolchain_support import STEPS, make_environment, make_settings, site_of, w
 from setuptools_cuda.config.model import Extension, Flags, KernelModule, Library, Origin, Override, Project, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.pip_step import (
+from setuptools_cuda.resolution.pip_step import (
     plan_requirements,
     render_install_hint,
     render_requirement,

@@ -13,7 +13,7 @@ from setuptools_cuda.config.model import Flags
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.plan.paths import attribute_names, digest, object_name, source_id
 from setuptools_cuda.plan.values import BuildPlan
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.values import Package
 
 THREE = {
     "architectures": ["80", "90a"],

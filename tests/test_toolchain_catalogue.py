@@ -9,9 +9,9 @@ import pytest
 from toolchain_support import make_environment
 
 from setuptools_cuda.process import run_tool
-from setuptools_cuda.resolve.catalogue import CATALOGUE, ReleaseFacts, add_variants, find_facts, list_pypi
-from setuptools_cuda.resolve.probe import probe_version
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.catalogue import CATALOGUE, ReleaseFacts, add_variants, find_facts, list_pypi
+from setuptools_cuda.resolution.probe import probe_version
+from setuptools_cuda.resolution.values import Architecture, Release
 
 PAIRS = list(itertools.pairwise(CATALOGUE))
 

@@ -13,8 +13,8 @@ from toolchain_support import link_site, make_environment
 
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.process import Completed, run_tool
-from setuptools_cuda.resolve.farm import plan_farm, write_farm
-from setuptools_cuda.resolve.values import Farm
+from setuptools_cuda.resolution.farm import plan_farm, write_farm
+from setuptools_cuda.resolution.values import Farm
 
 GXX = Path("/usr/bin/g++")
 KERNEL = """\

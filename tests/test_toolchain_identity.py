@@ -9,9 +9,9 @@ from toolchain_support import link_site, link_tree, make_environment, make_setti
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.identity import digest_facts, digest_file
-from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
-from setuptools_cuda.resolve.toolchain import resolve_toolchain
+from setuptools_cuda.resolution.identity import digest_facts, digest_file
+from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
+from setuptools_cuda.resolution.toolchain import resolve_toolchain
 
 
 def identity(folder: Path, environment: Environment) -> str:

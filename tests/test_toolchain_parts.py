@@ -9,9 +9,9 @@ from toolchain_support import link_site, link_tree, make_environment, make_setti
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.toolchain import resolve_toolchain
-from setuptools_cuda.resolve.values import Release
-from setuptools_cuda.resolve.wheels import find_site, parse_release
+from setuptools_cuda.resolution.toolchain import resolve_toolchain
+from setuptools_cuda.resolution.values import Release
+from setuptools_cuda.resolution.wheels import find_site, parse_release
 
 MISSING = [
     ("crt", ["include/crt"], "nvidia-cuda-crt", "crt/host_config.h"),

@@ -18,9 +18,9 @@ from toolchain_support import (
 from setuptools_cuda.config.model import Origin
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve.probe import Layout, Unusable, probe_known, probe_layout, probe_version
-from setuptools_cuda.resolve.toolchain import resolve_toolchain
-from setuptools_cuda.resolve.values import Release, Toolchain
+from setuptools_cuda.resolution.probe import Layout, Unusable, probe_known, probe_layout, probe_version
+from setuptools_cuda.resolution.toolchain import resolve_toolchain
+from setuptools_cuda.resolution.values import Release, Toolchain
 
 GXX = Path("/usr/bin/g++")
 

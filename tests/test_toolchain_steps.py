@@ -22,9 +22,9 @@ from toolchain_support import (
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
-from setuptools_cuda.resolve import steps
-from setuptools_cuda.resolve.search import Search, plan_steps, search_nvcc
-from setuptools_cuda.resolve.toolchain import find_toolchain, resolve_toolchain
+from setuptools_cuda.resolution import steps
+from setuptools_cuda.resolution.search import Search, plan_steps, search_nvcc
+from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
 
 FROM_ENVIRONMENT = Origin("environment", "SETUPTOOLS_CUDA_NVCC")
 
@@ -298,7 +298,7 @@ class TestSystem:
         roots = (str(tmp_path / "local/cuda-*"), str(tmp_path / "local/cuda"), str(tmp_path / "none"))
         here = steps.Step("system", functools.partial(steps.look_at_system, roots=roots), newest=True)
         others = tuple(step for step in steps.STEPS if step.name != "system")
-        monkeypatch.setattr("setuptools_cuda.resolve.search.STEPS", (*others, here))
+        monkeypatch.setattr("setuptools_cuda.resolution.search.STEPS", (*others, here))
         settings = make_settings(tmp_path, cuda="<13.5", toolchain_steps=("system",))
         search = search_nvcc(settings, environment=make_environment(tmp_path))
         assert {Path(each.where).name: each.verdict for each in search.candidates} == {

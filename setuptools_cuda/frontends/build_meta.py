@@ -11,7 +11,7 @@ from setuptools import build_meta as setuptools_backend
 
 from setuptools_cuda.errors import BuildError
 from setuptools_cuda.frontends.session import ConfigSettings, Session, open_session, without_ours
-from setuptools_cuda.resolve.pip_step import plan_requirements
+from setuptools_cuda.resolution.pip_step import plan_requirements
 
 Folder: TypeAlias = "str | PathLike[str]"
 

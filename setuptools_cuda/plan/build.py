@@ -15,8 +15,8 @@ from setuptools_cuda.plan.libraries import in_link_order, plan_library
 from setuptools_cuda.plan.linking import CUDA_PREFIX
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
-from setuptools_cuda.resolve.architecture_codes import describe_codes
-from setuptools_cuda.resolve.cuda_libraries import check_cuda_library
+from setuptools_cuda.resolution.architecture_codes import describe_codes
+from setuptools_cuda.resolution.cuda_libraries import check_cuda_library
 
 
 def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> BuildPlan:

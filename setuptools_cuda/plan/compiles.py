@@ -24,8 +24,8 @@ from setuptools_cuda.plan.options import (
 )
 from setuptools_cuda.plan.paths import digest, object_name
 from setuptools_cuda.plan.values import Job, Output
-from setuptools_cuda.resolve.architecture_codes import describe_codes, render_gencode
-from setuptools_cuda.resolve.values import Code, Toolchain
+from setuptools_cuda.resolution.architecture_codes import describe_codes, render_gencode
+from setuptools_cuda.resolution.values import Code, Toolchain
 
 OBJECT, FATBIN, LTOIR = "object", "fatbin", "ltoir"
 

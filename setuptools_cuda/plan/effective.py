@@ -21,7 +21,7 @@ from setuptools_cuda.config.model import (
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.facts import Facts
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.values import Package
 
 NO_FLAGS = Flags()
 CUDA_SUFFIX = ".cu"

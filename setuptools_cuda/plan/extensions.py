@@ -14,7 +14,7 @@ from setuptools_cuda.plan.paths import module_path
 from setuptools_cuda.plan.rpath import plan_rpaths, up_to_site, wheel_requirements
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, HostCommands, PythonFacts
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.values import Package
 
 
 def limited_api_version(tag: str) -> tuple[int, int]:

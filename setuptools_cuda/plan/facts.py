@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from setuptools_cuda.config import conditions
 from setuptools_cuda.config.model import Flags
 from setuptools_cuda.plan.values import HostCommands, PythonFacts
-from setuptools_cuda.resolve.values import Architectures, Package, Toolchain
+from setuptools_cuda.resolution.values import Architectures, Package, Toolchain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from setuptools_cuda.plan.values import HostCommands, PythonFacts
-from setuptools_cuda.resolve.values import Toolchain
+from setuptools_cuda.resolution.values import Toolchain
 
 
 def default_host_commands(

@@ -15,7 +15,7 @@ from setuptools_cuda.plan.options import is_compressed
 from setuptools_cuda.plan.paths import attribute_names, image_destination, module_path
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
-from setuptools_cuda.resolve.values import Code
+from setuptools_cuda.resolution.values import Code
 
 
 def plan_kernel_module(module: KernelModule, *, planning: Planning) -> None:

@@ -10,9 +10,9 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.options import OUT, below_root, nvcc_command
 from setuptools_cuda.plan.paths import digest
 from setuptools_cuda.plan.values import Job, Output
-from setuptools_cuda.resolve.architecture_codes import render_gencode
-from setuptools_cuda.resolve.cuda_libraries import order_libraries
-from setuptools_cuda.resolve.values import Code, Toolchain
+from setuptools_cuda.resolution.architecture_codes import render_gencode
+from setuptools_cuda.resolution.cuda_libraries import order_libraries
+from setuptools_cuda.resolution.values import Code, Toolchain
 
 CUDA_PREFIX = "CUDA::"
 STATIC_RUNTIME = ("cudart_static", "dl", "rt", "pthread")

@@ -12,7 +12,7 @@ from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.effective import C_SUFFIXES, SourceOptions
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.paths import source_id
-from setuptools_cuda.resolve.values import Release, Toolchain
+from setuptools_cuda.resolution.values import Release, Toolchain
 
 OUT, KEEP, DEPFILE = "{out}", "{keep}", "{depfile}"
 """Arguments that the runner of a job replaces by paths of its own."""

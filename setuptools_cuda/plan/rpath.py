@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from setuptools_cuda.config.model import Cudart
 from setuptools_cuda.plan.targets import Planning
-from setuptools_cuda.resolve.cuda_libraries import find_requirement
-from setuptools_cuda.resolve.values import Toolchain
+from setuptools_cuda.resolution.cuda_libraries import find_requirement
+from setuptools_cuda.resolution.values import Toolchain
 
 RUNTIME_WHEEL = "nvidia-cuda-runtime"
 

@@ -14,9 +14,9 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.linking import BuiltLibrary, Closure
 from setuptools_cuda.plan.options import check_shell_safe
 from setuptools_cuda.plan.values import Artifact, Job, KernelModulePlan
-from setuptools_cuda.resolve.architecture_choice import choose_codes
-from setuptools_cuda.resolve.architecture_words import parse_architectures
-from setuptools_cuda.resolve.values import Code
+from setuptools_cuda.resolution.architecture_choice import choose_codes
+from setuptools_cuda.resolution.architecture_words import parse_architectures
+from setuptools_cuda.resolution.values import Code
 
 
 @dataclass(kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from setuptools_cuda.resolve.values import Architecture, Code
+from setuptools_cuda.resolution.values import Architecture, Code
 
 JobKind = Literal["cuda", "host", "cython", "device-link", "archive", "link"]
 ArtifactKind = Literal["extension", "library", "image", "header", "module"]

@@ -7,7 +7,7 @@ the first release that knows an architecture.
 
 from __future__ import annotations
 
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.values import Architecture, Release
 
 COMPRESSION = Release(12, 4)
 """The oldest driver that reads compressed device code in fatbins and objects."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.values import Architecture, Release
 from setuptools_cuda.stage.demangle import demangle, plain_name
 from setuptools_cuda.stage.drivers import COMPRESSION, machine_code_driver, ptx_driver
 from setuptools_cuda.stage.kernel_runtime import Code, Image, Kernel, KernelImages, Kernels

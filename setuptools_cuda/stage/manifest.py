@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan
-from setuptools_cuda.resolve.values import Release
+from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.demangle import demangle
 from setuptools_cuda.stage.drivers import toolkit_isa
 from setuptools_cuda.stage.images import codes_of

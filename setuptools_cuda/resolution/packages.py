@@ -9,17 +9,17 @@ from dataclasses import replace
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
-from setuptools_cuda.resolve.entry_points import (
+from setuptools_cuda.resolution.entry_points import (
     describe_failure,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
 )
-from setuptools_cuda.resolve.package_bindings import find_nanobind, find_numpy, find_pybind11
-from setuptools_cuda.resolve.package_nvidia import find_cuda_major, find_cudnn, find_cutlass, find_nccl
-from setuptools_cuda.resolve.package_site import Provider
-from setuptools_cuda.resolve.package_torch import find_torch, find_torch_cuda
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.package_bindings import find_nanobind, find_numpy, find_pybind11
+from setuptools_cuda.resolution.package_nvidia import find_cuda_major, find_cudnn, find_cutlass, find_nccl
+from setuptools_cuda.resolution.package_site import Provider
+from setuptools_cuda.resolution.package_torch import find_torch, find_torch_cuda
+from setuptools_cuda.resolution.values import Package
 
 GROUP = "setuptools_cuda.packages"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from setuptools_cuda.errors import Code, Problem
-from setuptools_cuda.resolve.values import Release
+from setuptools_cuda.resolution.values import Release
 
 NVCC_WHEEL = "nvidia-cuda-nvcc"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.values import Architecture, Release
 
 
 @dataclass(frozen=True)

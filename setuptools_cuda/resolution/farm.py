@@ -15,8 +15,8 @@ from pathlib import Path
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.process import run_tool
-from setuptools_cuda.resolve.programs import probe_variables
-from setuptools_cuda.resolve.values import Farm
+from setuptools_cuda.resolution.programs import probe_variables
+from setuptools_cuda.resolution.values import Farm
 
 _VERSIONED = re.compile(r"(lib.+\.so)\.[0-9.]+")
 _FILE_BY_FILE = ("bin", "lib")

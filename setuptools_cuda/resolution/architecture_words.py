@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.values import Architecture
 
 Dialect = Literal["ours", "cmake", "torch"]
 Kind = Literal["one", "native", "all", "all-major"]

@@ -18,9 +18,9 @@ from pathlib import Path
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.process import Completed, run_tool
-from setuptools_cuda.resolve.catalogue import add_variants, find_facts
-from setuptools_cuda.resolve.programs import probe_variables
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.catalogue import add_variants, find_facts
+from setuptools_cuda.resolution.programs import probe_variables
+from setuptools_cuda.resolution.values import Architecture, Release
 
 _RELEASE = re.compile(r"release (\d+)\.(\d+), V([0-9.]+)")
 _ASSIGNMENT = re.compile(r"^#\$ (\w+)=(.*)$", re.MULTILINE)

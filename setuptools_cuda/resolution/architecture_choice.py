@@ -8,7 +8,7 @@ from typing import Literal
 
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
-from setuptools_cuda.resolve.architecture_codes import (
+from setuptools_cuda.resolution.architecture_codes import (
     add_ptx,
     describe_architectures,
     describe_codes,
@@ -17,11 +17,11 @@ from setuptools_cuda.resolve.architecture_codes import (
     make_code,
     merge_codes,
 )
-from setuptools_cuda.resolve.architecture_entries import Entry, Served, serve
-from setuptools_cuda.resolve.architecture_limits import Limits, parse_limits
-from setuptools_cuda.resolve.architecture_words import Word, speaks_of_ptx
-from setuptools_cuda.resolve.architectures import describe_unknown
-from setuptools_cuda.resolve.values import Architecture, Architectures, Code, Release
+from setuptools_cuda.resolution.architecture_entries import Entry, Served, serve
+from setuptools_cuda.resolution.architecture_limits import Limits, parse_limits
+from setuptools_cuda.resolution.architecture_words import Word, speaks_of_ptx
+from setuptools_cuda.resolution.architectures import describe_unknown
+from setuptools_cuda.resolution.values import Architecture, Architectures, Code, Release
 
 
 @dataclass(frozen=True)

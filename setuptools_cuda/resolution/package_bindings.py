@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Problem
-from setuptools_cuda.resolve.package_site import find_installed
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.package_site import find_installed
+from setuptools_cuda.resolution.values import Package
 
 
 def find_numpy(environment: Environment) -> Package | Problem:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from setuptools_cuda.resolve.architecture_words import parse_architecture
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.architecture_words import parse_architecture
+from setuptools_cuda.resolution.values import Architecture
 
 
 @dataclass(frozen=True)

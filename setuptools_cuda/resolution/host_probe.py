@@ -14,7 +14,7 @@ from typing import Literal
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.process import Completed, run_tool
-from setuptools_cuda.resolve.programs import probe_variables
+from setuptools_cuda.resolution.programs import probe_variables
 
 _WHO = """\
 #if defined(__clang__)

@@ -8,18 +8,18 @@ from pathlib import Path
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
-from setuptools_cuda.resolve.farm import plan_farm
-from setuptools_cuda.resolve.host_compiler import allows_unsupported, resolve_host_compiler, resolve_host_program
-from setuptools_cuda.resolve.host_probe import probe_text
-from setuptools_cuda.resolve.identity import digest_facts, digest_file
-from setuptools_cuda.resolve.needs import describe_target, list_needy
-from setuptools_cuda.resolve.nvcc_flags import NvccFlags, resolve_nvcc_flags
-from setuptools_cuda.resolve.parts import diagnose_parts
-from setuptools_cuda.resolve.pip_step import render_requirement
-from setuptools_cuda.resolve.probe import Layout, Toolkit, probe_known, probe_layout
-from setuptools_cuda.resolve.search import Chosen, Search, search_nvcc
-from setuptools_cuda.resolve.values import Farm, HostCompiler, Toolchain
-from setuptools_cuda.resolve.wheels import diagnose_mixture, find_site
+from setuptools_cuda.resolution.farm import plan_farm
+from setuptools_cuda.resolution.host_compiler import allows_unsupported, resolve_host_compiler, resolve_host_program
+from setuptools_cuda.resolution.host_probe import probe_text
+from setuptools_cuda.resolution.identity import digest_facts, digest_file
+from setuptools_cuda.resolution.needs import describe_target, list_needy
+from setuptools_cuda.resolution.nvcc_flags import NvccFlags, resolve_nvcc_flags
+from setuptools_cuda.resolution.parts import diagnose_parts
+from setuptools_cuda.resolution.pip_step import render_requirement
+from setuptools_cuda.resolution.probe import Layout, Toolkit, probe_known, probe_layout
+from setuptools_cuda.resolution.search import Chosen, Search, search_nvcc
+from setuptools_cuda.resolution.values import Farm, HostCompiler, Toolchain
+from setuptools_cuda.resolution.wheels import diagnose_mixture, find_site
 
 FARM_FOLDER = "toolkit"
 
@@ -28,7 +28,7 @@ def resolve_toolchain(settings: Settings, *, environment: Environment, build_dir
     """Return the toolchain; nothing is written.
 
     Where it lies in NVIDIA's wheels, its paths are those of a link farm in
-    ``build_dir/toolkit``, which :func:`setuptools_cuda.resolve.farm.write_farm` has to write
+    ``build_dir/toolkit``, which :func:`setuptools_cuda.resolution.farm.write_farm` has to write
     before anything is compiled.
 
     Raises:

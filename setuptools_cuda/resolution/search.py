@@ -15,15 +15,15 @@ from packaging.specifiers import SpecifierSet
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.entry_points import (
+from setuptools_cuda.resolution.entry_points import (
     describe_failure,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
 )
-from setuptools_cuda.resolve.probe import NvccVersion, Unusable, probe_version
-from setuptools_cuda.resolve.steps import STEPS, Location, Step
-from setuptools_cuda.resolve.values import Candidate, Release
+from setuptools_cuda.resolution.probe import NvccVersion, Unusable, probe_version
+from setuptools_cuda.resolution.steps import STEPS, Location, Step
+from setuptools_cuda.resolution.values import Candidate, Release
 
 ENTRY_POINTS = "setuptools_cuda.toolchain_steps"
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.architecture_steps import StepContext, resolve_request
-from setuptools_cuda.resolve.catalogue import ReleaseFacts, list_pypi
-from setuptools_cuda.resolve.host_compiler import allows_unsupported, find_fitting, find_host_program
-from setuptools_cuda.resolve.needs import describe_target, list_extras, list_needy
-from setuptools_cuda.resolve.nvcc_flags import resolve_nvcc_flags
-from setuptools_cuda.resolve.package_torch import find_torch_cuda
-from setuptools_cuda.resolve.search import fits, plan_steps, search_nvcc
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.architecture_steps import StepContext, resolve_request
+from setuptools_cuda.resolution.catalogue import ReleaseFacts, list_pypi
+from setuptools_cuda.resolution.host_compiler import allows_unsupported, find_fitting, find_host_program
+from setuptools_cuda.resolution.needs import describe_target, list_extras, list_needy
+from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
+from setuptools_cuda.resolution.package_torch import find_torch_cuda
+from setuptools_cuda.resolution.search import fits, plan_steps, search_nvcc
+from setuptools_cuda.resolution.values import Architecture
 
 _OTHER_WAYS = (
     "install such a toolkit (NVIDIA's installer, or conda install -c conda-forge cuda-nvcc) and point CUDA_HOME at it"

@@ -96,7 +96,7 @@ class HostCompiler:
 class Farm:
     """Links that make an ordinary toolkit (``lib64``, ``libcudart.so``) of NVIDIA's wheels.
 
-    Planned by ``resolve/farm.py``; nothing of it exists until ``write_farm`` was called.
+    Planned by ``resolution/farm.py``; nothing of it exists until ``write_farm`` was called.
     """
 
     folder: Path

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
-from setuptools_cuda.resolve.architecture_words import Mark, Word, speaks_of_ptx
-from setuptools_cuda.resolve.values import Architecture, Code
+from setuptools_cuda.resolution.architecture_words import Mark, Word, speaks_of_ptx
+from setuptools_cuda.resolution.values import Architecture, Code
 
 
 def find_all(known: Iterable[Architecture]) -> tuple[Architecture, ...]:

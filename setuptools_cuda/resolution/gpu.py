@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.values import Architecture
+from setuptools_cuda.resolution.values import Architecture
 
 # CUdevice_attribute of cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 _MAJOR, _MINOR = 75, 76

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.architecture_words import SPELLINGS, Dialect, Word, parse_architectures
-from setuptools_cuda.resolve.entry_points import (
+from setuptools_cuda.resolution.architecture_words import SPELLINGS, Dialect, Word, parse_architectures
+from setuptools_cuda.resolution.entry_points import (
     describe_failure,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
 )
-from setuptools_cuda.resolve.values import Architecture, Release
+from setuptools_cuda.resolution.values import Architecture, Release
 
 GROUP = "setuptools_cuda.architecture_steps"
 KEY = "architectures"

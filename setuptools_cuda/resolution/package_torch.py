@@ -6,8 +6,8 @@ import re
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Problem
-from setuptools_cuda.resolve.package_site import Installed, find_installed
-from setuptools_cuda.resolve.values import Package, Release
+from setuptools_cuda.resolution.package_site import Installed, find_installed
+from setuptools_cuda.resolution.values import Package, Release
 
 # What torch.utils.cpp_extension gives nvcc: its headers bring operators of half types themselves.
 _CUDA_FLAGS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Code, Problem
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.values import Package
 
 Provider = Callable[[Environment], Package | Problem]
 """Gives what a package brings, or what is missing. It imports nothing of the package."""

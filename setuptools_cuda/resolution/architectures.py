@@ -9,7 +9,7 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Problem, raise_if_any
 from setuptools_cuda.errors import Code as ErrorCode
-from setuptools_cuda.resolve.architecture_codes import (
+from setuptools_cuda.resolution.architecture_codes import (
     add_ptx,
     describe_architectures,
     describe_codes,
@@ -19,11 +19,11 @@ from setuptools_cuda.resolve.architecture_codes import (
     make_code,
     make_codes,
 )
-from setuptools_cuda.resolve.architecture_steps import Request, StepContext, resolve_request
-from setuptools_cuda.resolve.architecture_words import Word
-from setuptools_cuda.resolve.catalogue import CATALOGUE
-from setuptools_cuda.resolve.gpu import find_gpus
-from setuptools_cuda.resolve.values import Architecture, Architectures, Code, Release
+from setuptools_cuda.resolution.architecture_steps import Request, StepContext, resolve_request
+from setuptools_cuda.resolution.architecture_words import Word
+from setuptools_cuda.resolution.catalogue import CATALOGUE
+from setuptools_cuda.resolution.gpu import find_gpus
+from setuptools_cuda.resolution.values import Architecture, Architectures, Code, Release
 
 FindGpus = Callable[[], Sequence[Architecture]]
 

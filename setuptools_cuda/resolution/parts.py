@@ -8,9 +8,9 @@ from pathlib import Path
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Code, Problem
-from setuptools_cuda.resolve.host_probe import probe_headers, probe_library
-from setuptools_cuda.resolve.probe import Layout, Toolkit
-from setuptools_cuda.resolve.wheels import find_elsewhere
+from setuptools_cuda.resolution.host_probe import probe_headers, probe_library
+from setuptools_cuda.resolution.probe import Layout, Toolkit
+from setuptools_cuda.resolution.wheels import find_elsewhere
 
 
 @dataclass(frozen=True)

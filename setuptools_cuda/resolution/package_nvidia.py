@@ -10,8 +10,8 @@ import re
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Problem
-from setuptools_cuda.resolve.package_site import Installed, find_installed
-from setuptools_cuda.resolve.values import Package
+from setuptools_cuda.resolution.package_site import Installed, find_installed
+from setuptools_cuda.resolution.values import Package
 
 _MAJORS = ("cu13", "cu12")
 

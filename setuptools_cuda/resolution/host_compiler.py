@@ -10,11 +10,11 @@ from pathlib import Path
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.resolve.catalogue import CATALOGUE, find_facts
-from setuptools_cuda.resolve.host_probe import HostFacts, probe_fit, probe_host
-from setuptools_cuda.resolve.nvcc_flags import NvccFlags
-from setuptools_cuda.resolve.programs import find_program, list_search_folders, parse_command
-from setuptools_cuda.resolve.values import HostCompiler, Release
+from setuptools_cuda.resolution.catalogue import CATALOGUE, find_facts
+from setuptools_cuda.resolution.host_probe import HostFacts, probe_fit, probe_host
+from setuptools_cuda.resolution.nvcc_flags import NvccFlags
+from setuptools_cuda.resolution.programs import find_program, list_search_folders, parse_command
+from setuptools_cuda.resolution.values import HostCompiler, Release
 
 # What the platform calls its C++ compiler, the first that is there.
 PLATFORM_NAMES = ("c++", "g++", "clang++")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setuptools_cuda.resolve.architecture_codes import make_code
-from setuptools_cuda.resolve.architecture_words import Mark
-from setuptools_cuda.resolve.values import Architecture, Code
+from setuptools_cuda.resolution.architecture_codes import make_code
+from setuptools_cuda.resolution.architecture_words import Mark
+from setuptools_cuda.resolution.values import Architecture, Code
 
 _RANK = {"": 0, "f": 1, "a": 2}
 

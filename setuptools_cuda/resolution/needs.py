@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from setuptools_cuda.config.model import Extension, KernelModule, Library, Settings, Target
-from setuptools_cuda.resolve.cuda_libraries import PREFIX, find_extra
+from setuptools_cuda.resolution.cuda_libraries import PREFIX, find_extra
 
 # Extras of the distribution cuda-toolkit. Its extra 'nvcc' brings crt, runtime and nvvm too.
 _NVCC = ("nvcc", "cccl")

@@ -13,8 +13,8 @@ from typing import Literal
 
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.resolve.programs import find_program, parse_command
-from setuptools_cuda.resolve.wheels import NVCC_WHEEL, find_nvcc_wheels
+from setuptools_cuda.resolution.programs import find_program, parse_command
+from setuptools_cuda.resolution.wheels import NVCC_WHEEL, find_nvcc_wheels
 
 ROOT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
 COMPILER_VARIABLES = ("NVCC", "CUDACXX")
