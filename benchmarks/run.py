@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +121,24 @@ def run_ours(folder: Path, *, options: Options, kernels: bool) -> None:
     if kernels:
         (folder / "pyproject.toml").write_text(TABLE.format(**words), encoding="utf-8")
     script = WHEEL if kernels else LIBRARY.format(**words)
-    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    check_made(folder, options=options, kernels=kernels)
+
+
+def check_made(folder: Path, *, options: Options, kernels: bool) -> None:
+    """Stop if our build did not make all that it is timed for."""
+    if kernels:
+        (wheel,) = (folder / "out").glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            made = {name for name in archive.namelist() if name.endswith((".a", ".ptx"))}
+        wanted = 1 + options.files * len(options.architectures)
+    else:
+        made = {file.name for file in (folder / "out").glob("*.a")}
+        wanted = 1
+    if len(made) != wanted:
+        raise SystemExit(f"{len(made)} files instead of {wanted}: is setuptools-cuda-build installed?")
 
 
 def run_bare(folder: Path, *, options: Options, kernels: bool) -> None:

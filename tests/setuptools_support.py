@@ -195,7 +195,8 @@ def clean_variables(home: Path) -> dict[str, str]:
     """Return the variables of a machine on which CUDA was never heard of."""
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
-    return {**kept, **STEPS, "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    plain = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **STEPS, **plain}
 
 
 def wheel_names(wheel: Path) -> list[str]:

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "setuptools_cuda"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "environment", "process", "targets"),
     ("config",),
-    ("resolve",),
+    ("resolution",),
     ("plan",),
     ("execute",),
     ("stage",),

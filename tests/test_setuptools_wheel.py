@@ -195,9 +195,7 @@ class TestSdist:
 
 
 class TestSourceTree:
-    @pytest.mark.parametrize(
-        ("mode", "layout"), [("lenient", "src"), ("lenient", "flat"), ("strict", "flat"), ("compat", "src")]
-    )
+    @pytest.mark.parametrize(("mode", "layout"), [("lenient", "flat"), ("strict", "flat"), ("compat", "src")])
     def test_editable(self, installation: Installation, tmp_path: Path, mode: str, layout: str) -> None:
         text, files = pyproject(ALL.replace('"src/', '"c/')), {}
         for name, content in ALL_FILES.items():

@@ -76,6 +76,18 @@ def plan_sources(target: Target, *, settings: Settings, facts: Facts) -> tuple[S
     return tuple(replace(o, flags=o.flags + facts.environment_flags) for o in planned)
 
 
+def plan_link_flags(target: Target, *, settings: Settings, facts: Facts) -> tuple[str, ...]:
+    """Return the linker's flags of ``target``: of the project, its own, of overrides, of the environment.
+
+    An override with a ``match`` counts where it fits a source of the target.
+    """
+    overrides = tuple(_holding(target, overrides=settings.overrides, facts=facts))
+    sources = _selected(target, overrides=overrides)
+    fitting = (o for o in overrides if o.match is None or any(matches(o.match, path=source) for source in sources))
+    added = tuple(flag for override in fitting for flag in override.flags.link)
+    return (*settings.project.flags.link, *target.flags.link, *added, *facts.environment_flags.link)
+
+
 def _holding(target: Target, *, overrides: Sequence[Override], facts: Facts) -> Iterator[Override]:
     for override in overrides:
         applies = override.target is None or override.target == target.title

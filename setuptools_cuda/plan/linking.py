@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from setuptools_cuda.config.model import Cudart, Library
+from setuptools_cuda.config.model import Cudart, Flags, Library, Target
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.options import OUT, below_root, nvcc_command
 from setuptools_cuda.plan.paths import digest
@@ -13,6 +14,8 @@ from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolution.architecture_codes import render_gencode
 from setuptools_cuda.resolution.cuda_libraries import order_libraries
 from setuptools_cuda.resolution.values import Code, Toolchain
+
+AnyTarget = TypeVar("AnyTarget", bound=Target)
 
 CUDA_PREFIX = "CUDA::"
 STATIC_RUNTIME = ("cudart_static", "dl", "rt", "pthread")
@@ -59,6 +62,22 @@ def _visit(
         elif name in libraries and name not in ordered:
             _visit(libraries[name].library.link, libraries=libraries, ordered=ordered, cuda=cuda)
             ordered[name] = None
+
+
+def inherit(target: AnyTarget, *, closure: Closure) -> AnyTarget:
+    """Return ``target`` with the flags, definitions and packages of the interface libraries that it links.
+
+    An interface is nothing but what its users are compiled and linked with, so that all of it is theirs.
+    """
+    interfaces = [built.library for built in closure.libraries if built.library.type == "interface"]
+    if not interfaces:
+        return target
+    return replace(
+        target,
+        flags=sum((library.flags for library in interfaces), start=Flags()) + target.flags,
+        defines=(*(define for library in interfaces for define in library.defines), *target.defines),
+        uses=tuple(dict.fromkeys((*(name for library in interfaces for name in library.uses), *target.uses))),
+    )
 
 
 def plan_archive(name: str, *, objects: Sequence[str], archiver: Sequence[str]) -> Job:
@@ -125,18 +144,16 @@ class SharedLink:
     host_libraries: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
-    def add_cudart(self, cudart: Cudart, *, toolchain: Toolchain | None) -> None:
-        """Link the CUDA runtime as asked; static code needs nothing at run time but the driver."""
-        if toolchain is None or cudart == "none":
-            return
-        self.library_dirs.extend(below_root(folder, root=self.facts.root) for folder in toolchain.library_dirs)
-        self.libraries.extend(STATIC_RUNTIME if cudart == "static" else ("cudart",))
+    def add_toolkit(self, cuda: Iterable[str], *, cudart: Cudart, toolchain: Toolchain) -> None:
+        """Link libraries of the toolkit by CMake's names for them, and the runtime as asked.
 
-    def add_cuda_libraries(self, names: Iterable[str]) -> None:
-        """Link libraries of the toolkit by CMake's names for them."""
-        for fact in order_libraries(names):
+        With the static runtime nothing is needed at run time but the driver.
+        """
+        self.library_dirs.extend(below_root(folder, root=self.facts.root) for folder in toolchain.library_dirs)
+        for fact in order_libraries(cuda):
             self.libraries.extend((fact.link_name,) if fact.link_name else ())
             self.libraries.extend(fact.system)
+        self.libraries.extend({"static": STATIC_RUNTIME, "shared": ("cudart",), "none": ()}[cudart])
 
     def job(self) -> Job:
         """Return the link job."""
