@@ -80,6 +80,8 @@ def run_streaming(
             return running.wait()
         except BaseException:
             running.terminate()
+            # On Ctrl-C leaving the block would not wait, and what runs is still writing.
+            running.wait()
             raise
 
 

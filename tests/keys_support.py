@@ -136,7 +136,7 @@ class Wheel:
 
 def keys_installation(shared_folder: Path, our_wheel: Path) -> Installation:
     """Return an environment with a toolkit and what extensions use, in which no variable of ours is set."""
-    requirements = [our_wheel, TOOLKIT, "setuptools", "numpy", "pybind11", "nanobind"]
+    requirements = [our_wheel, TOOLKIT, "setuptools", "cython", "numpy", "pybind11", "nanobind"]
     made = shared_installation(shared_folder / "keys", requirements)
     variables = {name: value for name, value in made.variables.items() if not name.startswith("SETUPTOOLS_CUDA_")}
     return Installation(made.folder, variables)
@@ -157,15 +157,34 @@ def made_wheel(installation: Installation, project: Path, *settings: str, **vari
     return Wheel(path, done.output, project)
 
 
+def write_demo(project: Path, files: Mapping[str, str]) -> Path:
+    """Write a project with the package demo; what begins with '#!' can be run."""
+    write_project(project, {"demo/__init__.py": "", **files})
+    for name, text in files.items():
+        if text.startswith("#!"):
+            (project / name).chmod(0o755)
+    return project
+
+
 def wheel_once(
-    installation: Installation, folder: Path, files: Mapping[str, str], *settings: str, **variables: str
+    installation: Installation,
+    folder: Path,
+    files: Mapping[str, str],
+    *settings: str,
+    prepare: Callable[[Path], None] | None = None,
+    **variables: str,
 ) -> Wheel:
-    """Return the wheel of the project ``files`` in ``folder``, built once a test run, whichever worker asks first."""
+    """Return the wheel of the project ``files`` in ``folder``, built once a test run, whichever worker asks first.
+
+    ``prepare`` gets the project before it is built.
+    """
     folder.mkdir(exist_ok=True)
     project, said = folder / "project", folder / "said.txt"
     with only_one_worker(folder):
         if not said.exists():
-            write_project(project, {"demo/__init__.py": "", **files})
+            write_demo(project, files)
+            if prepare:
+                prepare(project)
             said.write_text(made_wheel(installation, project, *settings, **variables).said, "utf-8")
     (path,) = (project / "dist").glob("*.whl")
     return Wheel(path, said.read_text("utf-8"), project)

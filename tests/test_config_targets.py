@@ -31,11 +31,17 @@ def test_a_kernel_module_declares_its_words_with_dashes() -> None:
     assert module.declare() == Declared("kernel-module", "KernelModule('demo.kernels')", words)
 
 
-def test_an_unknown_word_is_a_type_error_with_a_suggestion() -> None:
-    with pytest.raises(TypeError, match=r"CudaLibrary has no word 'include_dir'; did you mean 'include_dirs'\?"):
-        CudaLibrary("a", include_dir=["x"])
-    with pytest.raises(TypeError, match="KernelModule has no word 'zzz'; it takes architectures, "):
-        KernelModule("a", zzz=1)
+def test_unknown_words_are_told_when_the_project_is_loaded_with_all_else_that_is_wrong(tmp_path: Path) -> None:
+    declared = [CudaLibrary("a", ["a.cu"], include_dir=["x"]).declare(), KernelModule("b", zzz=1).declare()]
+    problems = problems_of({"jobs": 0}, root=tmp_path, declared=declared)
+    assert [(problem.where, problem.what) for problem in problems] == [
+        ("tool.setuptools-cuda.jobs", "0 is too small"),
+        ("CudaLibrary('a')", "CudaLibrary has no word 'include_dir'"),
+        ("CudaLibrary('a').sources", "'a.cu' does not exist"),
+        ("KernelModule('b')", "KernelModule has no word 'zzz'"),
+    ]
+    assert problems[1].fix == ("did you mean 'include_dirs'?",)
+    assert problems[3].fix[0].startswith("it takes architectures, ")
 
 
 def test_targets_are_frozen_and_can_be_copied() -> None:

@@ -44,13 +44,17 @@ def test_setuptools_positional_arguments_work() -> None:
 
 
 def test_a_word_that_nobody_has_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(TypeError, match=r"no word 'architecture'; did you mean 'architectures'\?"):
-        CudaExtension("x", ["a.cu"], architecture=["80"])
+    declared = declare(copy.copy(CudaExtension("x", ["a.cu"], architecture=["80"])), index=0, root=ROOT)
+    (problem,) = declared.problems
+    assert (problem.what, problem.where) == ("CudaExtension has no word 'architecture'", "ext_modules[0] (x)")
+    assert problem.fix == ("did you mean 'architectures'?",)
+    assert "architecture" not in declared.words
 
 
 def test_a_tool_that_nobody_has_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"'cxx' and 'nvcc', not 'gcc'"):
-        CudaExtension("x", ["a.cu"], extra_compile_args={"gcc": []})
+    declared = declare(CudaExtension("x", ["a.cu"], extra_compile_args={"gcc": []}), index=0, root=ROOT)
+    (problem,) = declared.problems
+    assert problem.what == "extra_compile_args has lists for 'cxx' and 'nvcc', not for 'gcc'"
 
 
 def test_one_extension_does_not_change_the_class_or_another() -> None:

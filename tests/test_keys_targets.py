@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sysconfig
 from pathlib import Path
 
@@ -237,7 +238,7 @@ def shown(wheel: Wheel, kind: str, name: str) -> set[str]:
 def values(found: set[str], *names: str) -> list[str]:
     """Return the value that each probe in ``names`` has, '' where the macro was not defined."""
     by_name = {name: one.removeprefix(f"{name}_") for name in names for one in found if one.startswith(f"{name}_")}
-    return ["" if by_name[name].isupper() else by_name[name] for name in names]
+    return ["" if re.fullmatch("[A-Z_]+", by_name[name]) else by_name[name] for name in names]
 
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

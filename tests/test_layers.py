@@ -170,6 +170,17 @@ def test_setuptools_in_front_ends_alone_and_public() -> None:
     assert outside + private == []
 
 
+def test_public_names_are_no_modules() -> None:
+    """A subpackage of the same name would take a function's place once it is imported."""
+    code = (
+        "import types, setuptools_cuda\n"
+        "every = [getattr(setuptools_cuda, name) for name in setuptools_cuda.__all__ * 2]\n"
+        "print(*[one.__name__ for one in every if isinstance(one, types.ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    assert done.stdout.strip() == ""
+
+
 def test_importing_us_loads_no_setuptools() -> None:
     code = (
         "import sys, setuptools_cuda\n"

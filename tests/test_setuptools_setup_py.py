@@ -40,7 +40,7 @@ def make(root: Path, setup: str, *, text: str = PLAIN, **files: str) -> Path:
 
 def answer(installation: Installation, project: Path, *modules: str) -> str:
     """Build in the source tree with one architecture, and return what the extensions answer."""
-    installation.succeed("setup.py", "--quiet", "build_ext", "--inplace", cwd=project, CUDAARCHS="80")
+    installation.succeed("setup.py", "--quiet", "build_ext", "--inplace", "-j2", cwd=project, CUDAARCHS="80")
     code = "import importlib, sys\nprint(*(importlib.import_module(one).answer() for one in sys.argv[1:]))"
     return installation.succeed("-c", code, *(modules or ("demo._native",)), cwd=project).strip()
 

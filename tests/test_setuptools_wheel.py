@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from pathlib import Path
@@ -18,9 +19,11 @@ from setuptools_support import (
     LIBRARY_FILES,
     SAXPY_CU,
     TABLE,
+    TOOLKIT,
     Installation,
     full_installation,
     pyproject,
+    shared_installation,
     wheel_names,
     wheel_text,
     write_project,
@@ -79,6 +82,16 @@ class TestWheel:
         )
         assert run_wheel(installation, wheel, code) == "42 0 2\n"
 
+    def test_the_oldest_setuptools(self, shared_folder: Path, our_wheel: Path, tmp_path: Path) -> None:
+        oldest = shared_installation(shared_folder / "oldest", [our_wheel, TOOLKIT, "setuptools==77.0.3"])
+        text = pyproject(ALL + 'type = "static"\n').replace('"demo._native"', '"demo._native"\nlimited-api = "cp311"')
+        project = write_project(tmp_path, {**ALL_FILES, "pyproject.toml": text})
+        wheel = oldest.wheel(project, settings={"--build-option": ["build_ext", "-j2"]})
+        assert wheel.name == "demo-1.0-cp311-abi3-linux_x86_64.whl"
+        assert "demo/_native.abi3.so" in wheel_names(wheel)
+        oldest.made("build_editable", project)
+        assert (project / "demo/_native.abi3.so").exists()
+
     def test_manifest(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
         manifest = json.loads(wheel_text(installation.wheel(project), "dist-info/setuptools_cuda.json"))
@@ -114,16 +127,20 @@ class TestWheel:
         names = wheel_names(installation.wheel(project))
         assert {"top.py", "lib/libsaxpy.a"} <= set(names)
 
-    def test_modes_do_not_depend_on_the_builder(self, installation: Installation, tmp_path: Path) -> None:
-        project = write_project(tmp_path, {**EXTENSION_FILES, "pyproject.toml": pyproject(EXTENSION)})
-        (project / "demo/__init__.py").chmod(0o600)
+    def test_the_bytes_do_not_depend_on_folder_and_builder(self, installation: Installation, tmp_path: Path) -> None:
         script = (
             "import os, sys; from setuptools_cuda import build_meta\n"
-            "os.umask(0o077); sys.argv = ['']; build_meta.build_wheel('dist')"
+            "os.umask(int(sys.argv[1], 8)); sys.argv = ['']; print(build_meta.build_wheel('dist'))"
         )
-        installation.succeed("-c", script, cwd=project)
-        (wheel,) = (project / "dist").glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
+        wheels = []
+        for umask, folder in (("022", "one"), ("077", "a longer folder")):
+            project = write_project(tmp_path / folder, {**ALL_FILES, "pyproject.toml": pyproject(ALL)})
+            (project / "demo/__init__.py").chmod(0o777 & ~int(umask, 8) & ~0o111)
+            installation.succeed("-c", script, umask, cwd=project, SOURCE_DATE_EPOCH="1700000000")
+            wheels.extend((project / "dist").glob("*.whl"))
+        first, second = (wheel.read_bytes() for wheel in wheels)
+        assert first == second
+        with zipfile.ZipFile(wheels[1]) as archive:
             modes = {one.filename: one.external_attr >> 16 & 0o777 for one in archive.infolist()}
         assert {mode for name, mode in modes.items() if name.endswith(".so")} == {0o755}
         assert {mode for name, mode in modes.items() if not name.endswith((".so", "RECORD"))} == {0o644}
@@ -187,6 +204,12 @@ class TestSdist:
         )  # fmt: skip
         (wheel,) = (tmp_path / "out").glob("*.whl")
         assert "demo/lib/libsaxpy.a" in wheel_names(wheel)
+
+    def test_what_an_editable_build_made_is_not_in_it(self, installation: Installation, tmp_path: Path) -> None:
+        project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
+        before = installation.sdist_names(project)
+        installation.made("build_editable", project)
+        assert installation.sdist_names(project) == before
 
     def test_no_toolkit_is_looked_for(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**EXTENSION_FILES, "pyproject.toml": pyproject(EXTENSION)})
@@ -263,3 +286,15 @@ class TestSourceTree:
         project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
         installation.succeed("-c", "import setuptools; setuptools.setup()", "-q", "build_ext", "-i", cwd=project)
         assert (project / "demo/kernels.py").exists()
+
+    def test_interpreters_share_a_source_tree(self, installation: Installation, tmp_path: Path, suffix: str) -> None:
+        project = write_project(tmp_path, {**EXTENSION_FILES, "pyproject.toml": pyproject(EXTENSION)})
+        other, ours = project / "demo/_native.cpython-39-other.so", project / f"demo/_native{suffix}"
+        other.write_bytes(b"of another interpreter")
+        digest = hashlib.sha256(other.read_bytes()).hexdigest()
+        record = {"version": 1, "files": {"demo/_native.cpython-39-other.so": digest}}
+        write_project(project, {"build/setuptools-cuda/source-tree-cpython-39.json": json.dumps(record)})
+        installation.made("build_editable", project)
+        assert other.exists()
+        assert ours.exists()
+        assert not [name for name in installation.sdist_names(project) if name.endswith(".so")]

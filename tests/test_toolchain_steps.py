@@ -125,7 +125,7 @@ class TestSetting:
         ("value", "why"),
         [
             ("/no/such/nvcc", "/no/such/nvcc does not exist"),
-            ("no-such-nvcc", "does not exist"),
+            ("no-such-nvcc", "there is no program 'no-such-nvcc' on PATH"),
             ("nvcc 'with", "names no program"),
             ("{tmp}/data", "data cannot be executed"),
             ("{tmp}", "is a folder; name the nvcc in it"),

@@ -146,6 +146,8 @@ class _Reader:
         return read_array(self._table, scope=scope, report=self._report)
 
     def _declared_tables(self, scope: Scope) -> list[TableValues]:
+        ours = [one for one in self._declared if one.kind == scope.name]
+        self._report.problems.extend(problem for one in ours for problem in one.problems)
         return [
             read_table(
                 relative_words(one.words, root=self.tree.root),
@@ -153,8 +155,7 @@ class _Reader:
                 place=Place(one.where, python=True),
                 report=self._report,
             )
-            for one in self._declared
-            if one.kind == scope.name
+            for one in ours
         ]
 
     def _target(self, table: TableValues, *, model: type[AnyTarget]) -> AnyTarget:

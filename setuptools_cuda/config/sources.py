@@ -137,7 +137,8 @@ def expand_override(
 def _missing(pattern: str, *, tree: FileTree) -> Finding:
     plain = normalise(pattern)
     if is_wild(plain):
-        fix = ("'**' goes into folders, '*' does not",) if "**" not in plain else ()
+        deeper = "; '**' goes into folders, '*' does not" if "**" not in plain else ""
+        fix = (f"patterns begin at the folder of pyproject.toml{deeper}",)
         return Finding(f"{shorten(pattern)} matches no file", Code.NO_MATCH, fix=fix)
     folder, _, name = plain.rpartition("/")
     around = tree.folder(folder)
@@ -153,8 +154,9 @@ def _find_unsafe(files: Sequence[str]) -> Finding | None:
     bad = [file for file in files if any(letter in file for letter in _UNSAFE) or not _is_utf8(file)]
     if not bad:
         return None
-    what = f"{_some(bad)}: nvcc runs a shell over its file names, and this one would not pass it unharmed"
-    return Finding(what, Code.UNSAFE_PATH, fix=('rename it without $, `, ", \\ and line breaks, in UTF-8',))
+    why = ("why", "nvcc hands file names to a shell, which would change this one")
+    fix = ('rename it without $, `, ", \\ and line breaks, in UTF-8',)
+    return Finding(f"{_some(bad)} cannot reach nvcc unchanged", Code.UNSAFE_PATH, details=(why,), fix=fix)
 
 
 def _is_utf8(text: str) -> bool:

@@ -66,12 +66,14 @@ def _checked(value: str | int, *, key: Key) -> Finding | None:
 
 
 def _parse_switch(raw: object, _key: Key) -> Parsed:
-    return Parsed(raw) if isinstance(raw, bool) else _bad(_wrong(raw, wanted="true or false"))
+    if isinstance(raw, bool):
+        return Parsed(raw)
+    return _bad(_wrong(raw, wanted="true or false", fix=("write true or false, without quotes",)))
 
 
 def _parse_number(raw: object, key: Key) -> Parsed:
     if isinstance(raw, bool) or not isinstance(raw, int):
-        return _bad(_wrong(raw, wanted="a whole number"))
+        return _bad(_wrong(raw, wanted="a whole number", fix=("write it as 4, without quotes",)))
     found = _checked(raw, key=key)
     return _bad(found) if found else Parsed(raw)
 
@@ -96,13 +98,18 @@ def _parse_texts(raw: object, key: Key) -> Parsed:
     if key.separable:
         raw = _separated(raw)
     if not isinstance(raw, _MANY):
-        fix = (f"write it as [{shorten(raw)}]",) if isinstance(raw, str) else ()
-        return _bad(_wrong(raw, wanted="a list of strings", fix=fix))
+        return _bad(_wrong(raw, wanted="a list of strings", fix=_as_list(raw)))
     if not raw and key.check and CHECKS[key.check].needs_item:
         return _bad(Finding("is empty", fix=("leave the key out, or name one",)))
     found = [_find_item_fault(item, number=number, key=key) for number, item in enumerate(raw)]
     faults = [one for one in found if one]
     return _bad(*faults) if faults else Parsed(tuple(raw))
+
+
+def _as_list(raw: object) -> tuple[str, ...]:
+    if isinstance(raw, (int, float)) and not isinstance(raw, bool):
+        return (f"write it as ['{show_number(raw)}']",) if abs(raw) < 10**6 else ()
+    return (f"write it as [{shorten(raw)}]",) if isinstance(raw, str) else ()
 
 
 def _separated(raw: object) -> object:

@@ -24,6 +24,8 @@ HINTS = (
     (re.compile(r"unsupported GNU version|unsupported clang version"), "set host-compiler to an older compiler"),
     (re.compile(r"Unresolved extern function"), "set rdc = true for the target, so that device code is linked"),
     (re.compile(r"Python\.h: No such file"), "install the headers of this Python (python3-dev on Debian)"),
+    # process.py shows a byte that is not UTF-8 so.
+    (re.compile(r"invalid multibyte|unrecognized token\n.*\\x[89a-f]"), "save the source in UTF-8"),
 )
 
 
@@ -47,7 +49,7 @@ def _classify(record: dict[str, Any], *, output: str) -> tuple[Code, str, tuple[
         return Code.DISK_FULL, f"the disk became full while {title} was made", ("free some space, and build again",)
     if int(record["status"]) in {-9, 137} or _KILLED.search(output):
         lower = ('set jobs (or MAX_JOBS) lower, or memory for this source, as memory = "4 GiB"',)
-        return Code.OUT_OF_MEMORY, f"the compiler of {title} was killed: the machine ran out of memory", lower
+        return Code.OUT_OF_MEMORY, f"the compiler of {title} was killed: most likely the machine is out of memory", lower
     fix = tuple(hint for pattern, hint in HINTS if pattern.search(output))
     if record["kind"] in {"link", "device-link", "archive"}:
         return Code.LINK_FAILED, f"{title} does not link", fix
@@ -60,7 +62,8 @@ def _first_error(output: str, *, status: int) -> str:
     shown = lines[start : start + LINES]
     if len(lines) - start > LINES:
         shown.append(f"... and {len(lines) - start - LINES} lines more")
-    return "\n".join(shown) or f"it ended with status {status} and said nothing"
+    ended = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+    return "\n".join(shown) or f"it {ended}, and said nothing"
 
 
 def _architectures(record: dict[str, Any]) -> str:
@@ -70,14 +73,11 @@ def _architectures(record: dict[str, Any]) -> str:
 
 
 def _repeatable(argv: list[str]) -> str:
-    """Return the command with files of the scratch folder, which is gone, replaced by ones that are there."""
+    """Return the command without what leads to the scratch folder, which is gone, and with no output."""
     words: list[str] = []
-    for word in argv:
-        previous = words[-1] if words else ""
-        if previous == "--keep-dir":
-            words.append(".")
-        elif previous in {"-o", "-MF"}:
+    for previous, word in zip(("", *argv), argv, strict=False):
+        if previous in {"-o", "-MF"}:
             words.append("/dev/null")
-        else:
+        elif word not in {"--keep", "--keep-dir"} and previous != "--keep-dir":
             words.append(word)
     return shlex.join(words)

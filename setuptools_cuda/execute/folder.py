@@ -27,7 +27,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-SUBFOLDERS = ("scratch", "failures", "jobs", "objects", "images", "generated", "libraries", "linked")
+SUBFOLDERS = ("scratch", "failures", "jobs", "order", "objects", "images", "generated", "libraries", "linked")
 
 
 @dataclass(frozen=True)

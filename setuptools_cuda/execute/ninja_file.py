@@ -11,6 +11,7 @@ from pathlib import Path
 from ninja import ninja_syntax
 
 from setuptools_cuda.execute.folder import BuildFolder
+from setuptools_cuda.execute.priorities import Link
 from setuptools_cuda.plan.paths import digest
 from setuptools_cuda.plan.values import BuildPlan, Job
 
@@ -48,11 +49,13 @@ def render_ninja(
     python: Sequence[str],
     memory: int,
     groups: Iterable[tuple[str, Sequence[str]]],
+    chain: Sequence[Link] = (),
 ) -> str:
     """Return the text of build.ninja.
 
     ``groups`` are names for sets of files (relative to the build folder) to ask ninja for;
-    ``memory`` is what compiles may take together, in bytes, 0 where that is unknown.
+    ``memory`` is what compiles may take together, in bytes, 0 where that is unknown. The files
+    of ``chain`` have to be there.
     """
     text = io.StringIO()
     writer = ninja_syntax.Writer(text, width=10_000)  # type: ignore[arg-type]  # annotated for files, takes any text
@@ -68,6 +71,10 @@ def render_ninja(
     )
     for job in plan.jobs:
         _write_edge(writer, job, folder=folder, pools=pools)
+    # Their inputs are order-only and they are generated files: ninja has nothing to run for them.
+    writer.rule("order", ":", generator=True)
+    for link in chain:
+        writer.build([folder.relative(link.file)], "order", order_only=[folder.relative(file) for file in link.after])
     for name, files in groups:
         writer.build([name], "phony", [folder.relative(file) for file in files])
     return text.getvalue()

@@ -15,6 +15,7 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.execute.failure import describe_failure
 from setuptools_cuda.execute.folder import BuildFolder, telling
 from setuptools_cuda.execute.ninja_file import render_ninja, render_spec, spec_name
+from setuptools_cuda.execute.priorities import Link, plan_chain
 from setuptools_cuda.plan.values import BuildPlan
 from setuptools_cuda.process import run_streaming
 
@@ -38,12 +39,14 @@ def run_plan(
     """
     names = {target: f"optional-{number}" for number, target in enumerate(optional)}
     apart = {file for files in optional.values() for file in files}
-    needed = [o.file for job in plan.jobs for o in job.outputs if not _only_for(job.used_by, optional)]
-    groups = [(REQUIRED, [f for f in needed if f not in apart])]
+    needed = [job for job in plan.jobs if not _only_for(job.used_by, optional)]
+    chain = plan_chain(needed)
+    ends = [o.file for job in needed for o in job.outputs if o.file not in apart]
+    groups = [(REQUIRED, [*ends, *(link.file for link in chain[:1])])]
     groups += [(names[target], list(files)) for target, files in optional.items()]
     folder.write()
     with folder.locked():
-        _write_files(plan, folder=folder, memory=memory, threads=threads, groups=groups)
+        _write_files(plan, folder=folder, memory=memory, threads=threads, groups=groups, chain=chain)
         _run_ninja(REQUIRED, plan=plan, folder=folder, environment=environment, echo=echo)
         return _run_optional(names, plan=plan, folder=folder, environment=environment, echo=echo)
 
@@ -71,9 +74,13 @@ def _write_files(
     memory: int,
     threads: int,
     groups: Sequence[tuple[str, Sequence[str]]],
+    chain: Sequence[Link],
 ) -> None:
-    text = render_ninja(plan, folder=folder, python=(sys.executable,), memory=memory, groups=groups)
+    python = (sys.executable,)
+    text = render_ninja(plan, folder=folder, python=python, memory=memory, groups=groups, chain=chain)
     with telling(folder.path):
+        for link in chain:
+            (folder.path / link.file).touch()
         for job in plan.jobs:
             write_if_changed(folder.path / "jobs" / spec_name(job), render_spec(job, folder=folder))
         write_if_changed(folder.path / "run.json", json.dumps({"root": str(folder.root), "threads": threads}))

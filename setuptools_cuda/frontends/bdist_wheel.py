@@ -53,6 +53,8 @@ class BdistWheel(bdist_wheel):
         super().write_wheelfile(wheelfile_base, *args, **options)
         built = self.cuda_project.built
         if built is None:
+            if self.skip_build:
+                self.announce("nothing was built here, so the wheel gets no manifest", logging.WARNING)
             return
         Path(wheelfile_base, MANIFEST).write_text(built.result.manifest, encoding="utf-8")
         set_modes(Path(wheelfile_base).parent)

@@ -20,14 +20,11 @@ from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.places import Tree, source_path, wheel_path
 from setuptools_cuda.frontends.project import Build, CudaProject, other_destinations
-from setuptools_cuda.frontends.staging import stage_others
+from setuptools_cuda.frontends.staging import read_source_records, source_record, stage_others
 from setuptools_cuda.stage.copy import stage_files
-from setuptools_cuda.stage.record import read_record
 
 MANIFEST = "setuptools_cuda.json"
 """The manifest's name, in our build folder and in the wheel's ``.dist-info``."""
-SOURCE_RECORD = "source-tree.json"
-"""The record of our files in the source tree, in our build folder."""
 
 
 class build_cuda(Command):  # noqa: N801 - a command's class is named as the command is
@@ -128,11 +125,11 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         stage_others(build, tree=tree)
 
     def _source_tree(self, folder: Path) -> Tree:
-        return Tree(self.cuda_project.root, folder / SOURCE_RECORD, self._source_path)
+        return Tree(self.cuda_project.root, source_record(folder), self._source_path)
 
     def _wheel_tree(self, folder: Path) -> Tree:
         """Return the folder of the wheel; build_py has copied into it what editable builds left in the source tree."""
-        project, record = self.cuda_project, read_record(folder / SOURCE_RECORD)
+        project, record = self.cuda_project, read_source_records(folder)
         locate = functools.partial(
             wheel_path, packages=project.packages, root=project.root, package_dir=self._package_dir
         )

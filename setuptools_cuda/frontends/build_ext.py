@@ -57,11 +57,12 @@ class BuildExt(build_ext):
         if not is_cuda(ext):
             super().build_extension(ext)
             return
-        try:
-            build = self._build_all()
-        except BuildError as error:
-            raise _error_for(ext, error=error) from None
-        self._stage(ext, build=build)
+        with self.cuda_project.lock:
+            try:
+                build = self._build_all()
+            except BuildError as error:
+                raise _error_for(ext, error=error) from None
+            self._stage(ext, build=build)
 
     def _build_all(self) -> Build:
         project = self.cuda_project

@@ -10,8 +10,9 @@ from setuptools import Command
 from setuptools_cuda.frontends.bdist_wheel import BdistWheel
 from setuptools_cuda.frontends.build import Build
 from setuptools_cuda.frontends.build_ext import BuildExt
+from setuptools_cuda.frontends.sdist import Sdist
 
-OURS: dict[str, type[Any]] = {"build": Build, "build_ext": BuildExt, "bdist_wheel": BdistWheel}
+OURS: dict[str, type[Any]] = {"build": Build, "build_ext": BuildExt, "bdist_wheel": BdistWheel, "sdist": Sdist}
 
 
 @functools.cache

@@ -8,8 +8,9 @@ from typing import Any
 
 import setuptools
 
-from setuptools_cuda.frontends.extension import OUR_WORDS, CudaExtension
-from setuptools_cuda.targets import Declared
+from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.frontends.extension import OUR_WORDS, SETUPTOOLS_WORDS, CudaExtension
+from setuptools_cuda.targets import Declared, check_words
 
 
 def is_cuda(extension: object) -> bool:
@@ -38,7 +39,17 @@ def declare(
     if limited_api and extension.py_limited_api:
         words.setdefault("limited-api", limited_api)
     where = f"ext_modules[{index}] ({words['name']})"
-    return Declared("extension", where, {word: value for word, value in words.items() if _says_something(value)})
+    said = {word: value for word, value in words.items() if _says_something(value)}
+    return Declared("extension", where, said, tuple(_faults(extension, where=where)))
+
+
+def _faults(extension: setuptools.Extension, *, where: str) -> Iterable[Problem]:
+    """Yield what is wrong with the words themselves. An extension of setuptools' own refuses them by itself."""
+    words, known = getattr(extension, "unknown_words", ()), SETUPTOOLS_WORDS | OUR_WORDS
+    yield from check_words("CudaExtension", words, known=known, where=where)
+    for tool in getattr(extension, "unknown_tools", ()):
+        what = f"extra_compile_args has lists for 'cxx' and 'nvcc', not for {tool!r}"
+        yield Problem(Code.UNKNOWN_KEY, what, where, fix=("name the tool 'cxx' (host sources) or 'nvcc'",))
 
 
 def _shared_words(extension: setuptools.Extension, *, root: Path) -> dict[str, Any]:

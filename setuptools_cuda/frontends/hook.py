@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ATTRIBUTE = "cuda_project"
 """Where a Distribution keeps our :class:`CudaProject`; None where the project is not ours so far."""
 
-COMMANDS = frozenset({"build", "build_ext", "bdist_wheel"})
+COMMANDS = frozenset({"build", "build_ext", "bdist_wheel", "sdist"})
 """The commands that get a class of ours beneath the project's own."""
 
 OTHER_BUILDERS = frozenset({"torch.utils.cpp_extension"})

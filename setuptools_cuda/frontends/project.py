@@ -33,7 +33,8 @@ class CudaProject:
         self._request: pipeline.Request | None = None
         self._outcome: Build | BuildError | None = None
         self._session = find_session()
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
+        """Held while an extension of ours is built: with ``-j`` setuptools builds each in a thread."""
 
     @property
     def active(self) -> bool:
@@ -114,7 +115,7 @@ class CudaProject:
 
         A build that failed fails again without a run. Raises BuildError.
         """
-        with self._lock:
+        with self.lock:
             if self._request != request:
                 self._outcome = _run(request, echo=echo)
                 self._request = request

@@ -46,6 +46,7 @@ class CudaPass:
     wants: dict[str, str] = field(default_factory=dict)
     """Role to file, in the order asked for."""
     used_by: dict[str, None] = field(default_factory=dict)
+    depends: dict[str, None] = field(default_factory=dict)
 
     def want(self, role: str, *, target: str) -> str:
         """Return the file of ``role``, relative to the build folder, and note that ``target`` uses it."""
@@ -103,6 +104,7 @@ class Compiles:
         found = self._passes.setdefault(key, fresh)
         found.memory = max(found.memory, options.memory)
         found.priority = max(found.priority, options.priority)
+        found.depends.update(dict.fromkeys(options.depends))
         return found
 
     def host(
@@ -113,22 +115,22 @@ class Compiles:
         identity = self.facts.toolchain.identity if self.facts.toolchain else ""
         key = digest(options.source, *words, identity)
         file = f"objects/{object_name(options.source, key=key)}"
-        before = self._host.get(key)
-        users = tuple(dict.fromkeys((*(before.used_by if before else ()), target)))
         source = generated_by.outputs[0].file if generated_by else options.source
-        self._host[key] = Job(
+        job = Job(
             key=key,
             kind="host",
             argv=(*words, "-MD", "-MF", DEPFILE, "-c", _in_build(source) if generated_by else source, "-o", OUT),
-            inputs=() if generated_by else (source,),
+            inputs=() if generated_by else (source, *options.depends),
             needs=(source,) if generated_by else (),
             outputs=(Output(OBJECT, file),),
             title=options.source,
-            used_by=users,
+            used_by=(target,),
             depfile=True,
             memory=options.memory,
             priority=options.priority,
         )
+        before = self._host.get(key)
+        self._host[key] = _joined(before, job) if before else job
         return file
 
     def cython(self, options: SourceOptions, *, module: str, cplus: bool, executable: str, target: str) -> Job:
@@ -145,7 +147,7 @@ class Compiles:
             key=key,
             kind="cython",
             argv=argv,
-            inputs=(options.source,),
+            inputs=(options.source, *options.depends),
             needs=(),
             outputs=(Output("source", f"generated/{key}/{module.rsplit('.', 1)[-1]}.{suffix}"),),
             title=options.source,
@@ -188,6 +190,17 @@ def _compiled_again(source: str, passes: Iterable[CudaPass]) -> str:
     return f"{source} is compiled once for each of: {users}, since their options or architectures differ"
 
 
+def _joined(one: Job, other: Job) -> Job:
+    """Return the one job of two targets that compile a source in the same way."""
+    return replace(
+        one,
+        inputs=tuple(dict.fromkeys((*one.inputs, *other.inputs))),
+        used_by=tuple(dict.fromkeys((*one.used_by, *other.used_by))),
+        memory=max(one.memory, other.memory),
+        priority=max(one.priority, other.priority),
+    )
+
+
 def _in_build(file: str) -> str:
     return f"{{build}}/{file}"
 
@@ -220,7 +233,7 @@ def _job(one: CudaPass, *, command: Sequence[str], mode: str, wants: Mapping[str
         key=one.key if keeping else digest(one.key, "launched"),
         kind="cuda",
         argv=argv,
-        inputs=(one.source,),
+        inputs=(one.source, *one.depends),
         needs=(),
         outputs=tuple(Output(role, file) for role, file in wants.items()),
         title=f"{one.source} for {describe_codes(one.codes)}",

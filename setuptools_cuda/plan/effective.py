@@ -47,6 +47,8 @@ class SourceOptions:
     rdc: bool = False
     memory: int = 0
     priority: int = 0
+    depends: tuple[str, ...] = ()
+    """Files besides the source and what it includes, after whose change it is compiled again."""
 
     @property
     def suffix(self) -> str:
@@ -133,6 +135,7 @@ def _base(target: Target, *, project: Project, facts: Facts) -> SourceOptions:
         rdc=target.rdc,
         memory=parse_memory(target.memory) if target.memory else 0,
         priority=target.priority or 0,
+        depends=target.depends,
     )
 
 

@@ -9,12 +9,11 @@ from setuptools_cuda.config.model import Extension
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.effective import C_SUFFIXES, CYTHON_SUFFIX, SourceOptions, is_cuda
-from setuptools_cuda.plan.linking import Closure, SharedLink, close, plan_device_link
+from setuptools_cuda.plan.linking import Closure, SharedLink, close, inherit, plan_device_link
 from setuptools_cuda.plan.paths import module_path
-from setuptools_cuda.plan.rpath import plan_rpaths, up_to_site, wheel_requirements
+from setuptools_cuda.plan.shared_objects import add_closure
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, HostCommands, PythonFacts
-from setuptools_cuda.resolution.values import Package
 
 
 def limited_api_version(tag: str) -> tuple[int, int]:
@@ -54,6 +53,7 @@ def plan_extension(extension: Extension, *, planning: Planning) -> None:
     if python is None or host is None:
         raise ValueError("an extension needs an interpreter and host commands")
     closure = close(extension.link, libraries=planning.libraries)
+    extension = inherit(extension, closure=closure)
     sources = planning.sources(extension, closure=closure)
     sources = _with_package_sources(extension, sources=sources, planning=planning)
     compiled = _Objects(extension, planning, python, host)
@@ -68,16 +68,10 @@ def plan_extension(extension: Extension, *, planning: Planning) -> None:
 def _with_package_sources(
     extension: Extension, *, sources: tuple[SourceOptions, ...], planning: Planning
 ) -> tuple[SourceOptions, ...]:
-    packages = _packages(extension, planning=planning)
-    extra = tuple(source for package in packages for source in package.sources)
+    extra = tuple(source for package in planning.packages(extension) for source in package.sources)
     if not sources or not extra:
         return sources
     return (*sources, *(replace(sources[0], source=source) for source in extra))
-
-
-def _packages(extension: Extension, *, planning: Planning) -> list[Package]:
-    names = dict.fromkeys((*planning.settings.project.uses, *extension.uses))
-    return [planning.facts.packages[name] for name in names if name in planning.facts.packages]
 
 
 class _Objects:
@@ -138,36 +132,29 @@ class _Objects:
 
 
 def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, planning: Planning) -> None:
-    toolchain, host = planning.facts.toolchain, compiled.host
+    host = compiled.host
     limited = limited_api_holds(extension.limited_api, python=compiled.python)
     destination = extension_file(extension.name, python=compiled.python, limited=limited)
     folder = destination.rpartition("/")[0]
     cplus = compiled.cplus or any(built.has_cuda or built.file for built in closure.libraries)
-    cudart = planning.cudart(extension)
     link = SharedLink(
         name=extension.name,
         file=destination,
-        command=host.link_cxx if cplus else host.link_c,
+        command=host.link_cxx if (extension.language or ("c++" if cplus else "c")) == "c++" else host.link_c,
         facts=planning.facts,
         objects=compiled.objects,
         extra_objects=extension.extra_objects,
         host_libraries=host.libraries,
-        flags=(*planning.settings.project.flags.link, *extension.flags.link, *planning.facts.environment_flags.link),
+        flags=(
+            *(f"-Wl,--require-defined={symbol}" for symbol in extension.export_symbols),
+            *planning.link_flags(extension),
+        ),
     )
     _link_device(extension, compiled=compiled, closure=closure, planning=planning)
-    link.archives.extend(built.file for built in closure.libraries if built.file)
     link.library_dirs.extend(extension.library_dirs)
     link.libraries.extend(extension.libraries)
     link.rpaths.extend(extension.runtime_library_dirs)
-    for package in _packages(extension, planning=planning):
-        link.library_dirs.extend(package.library_dirs)
-        link.libraries.extend(package.libraries)
-        link.rpaths.extend(f"{up_to_site(folder)}/{path}" for path in package.runtime_library_dirs)
-    link.add_cuda_libraries(closure.cuda if toolchain else ())
-    link.add_cudart(cudart, toolchain=toolchain)
-    link.rpaths.extend(plan_rpaths(folder, cuda=closure.cuda, cudart=cudart, planning=planning))
-    link.rpaths.extend(_installed_beside(folder, closure=closure))
-    planning.requirements.update(dict.fromkeys(wheel_requirements(closure.cuda, cudart=cudart, toolchain=toolchain)))
+    cudart = add_closure(link, target=extension, folder=folder, closure=closure, planning=planning)
     job = link.job()
     planning.jobs.append(job)
     codes = planning.compiles.codes_of(extension.name, *(built.library.name for built in closure.libraries))
@@ -180,7 +167,7 @@ def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, pl
             codes=codes,
             rdc=extension.rdc,
             compressed=planning.compiles.compressed,
-            cudart=cudart if toolchain else "none",
+            cudart=cudart,
         )
     )
 
@@ -201,12 +188,6 @@ def _link_device(extension: Extension, *, compiled: _Objects, closure: Closure, 
     )
     planning.jobs.append(job)
     compiled.objects.append(job.outputs[0].file)
-
-
-def _installed_beside(folder: str, *, closure: Closure) -> list[str]:
-    """Return run paths to shared libraries of the same wheel."""
-    shared = [built.library for built in closure.libraries if built.library.type == "shared" and built.library.install]
-    return [f"{up_to_site(folder)}/{(library.install or '').strip('/')}" for library in shared]
 
 
 def check_packaged(extension: Extension, *, packages: frozenset[str] | None) -> Problem | None:

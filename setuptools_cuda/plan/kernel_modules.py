@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from setuptools_cuda.config.model import KernelModule
 from setuptools_cuda.errors import Code as ErrorCode
@@ -10,7 +11,7 @@ from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.compiles import FATBIN, LTOIR, CudaPass
 from setuptools_cuda.plan.effective import SourceOptions
 from setuptools_cuda.plan.extensions import not_packaged
-from setuptools_cuda.plan.linking import close
+from setuptools_cuda.plan.linking import close, inherit
 from setuptools_cuda.plan.options import is_compressed
 from setuptools_cuda.plan.paths import attribute_names, image_destination, module_path
 from setuptools_cuda.plan.targets import Planning
@@ -22,7 +23,10 @@ def plan_kernel_module(module: KernelModule, *, planning: Planning) -> None:
     """Add a kernel module's passes, images and bindings to ``planning``."""
     problem = not_packaged(module.module, where=f"{module.where}.module", packages=planning.facts.python_packages)
     planning.problems.extend((problem,) if problem else ())
-    options = planning.sources(module, closure=close(module.link, libraries=planning.libraries))
+    closure = close(module.link, libraries=planning.libraries)
+    options = _whole(
+        module, options=planning.sources(inherit(module, closure=closure), closure=closure), planning=planning
+    )
     names = attribute_names(o.source for o in options)
     files = [f for o in options if (f := _plan_file(module, o, attribute=names[o.source], planning=planning))]
     if not files:
@@ -40,6 +44,13 @@ def plan_kernel_module(module: KernelModule, *, planning: Planning) -> None:
         )
     )
     planning.artifacts.extend(image for file in files for image in file.images)
+
+
+def _whole(module: KernelModule, *, options: Sequence[SourceOptions], planning: Planning) -> tuple[SourceOptions, ...]:
+    """Return the options without ``rdc``: a driver loads no image whose device code is still to be linked."""
+    if module.rdc:
+        planning.notes.append(f"{module.module}: rdc changes nothing: each image holds the code of one source, whole")
+    return tuple(replace(one, rdc=False) for one in options)
 
 
 def _plan_file(

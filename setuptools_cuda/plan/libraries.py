@@ -6,8 +6,16 @@ from setuptools_cuda.config.model import Library, Settings
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.effective import C_SUFFIXES, SourceOptions, is_cuda
-from setuptools_cuda.plan.linking import BuiltLibrary, Closure, SharedLink, close, plan_archive, plan_device_link
-from setuptools_cuda.plan.rpath import plan_rpaths, wheel_requirements
+from setuptools_cuda.plan.linking import (
+    BuiltLibrary,
+    Closure,
+    SharedLink,
+    close,
+    inherit,
+    plan_archive,
+    plan_device_link,
+)
+from setuptools_cuda.plan.shared_objects import add_closure
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, HostCommands
 
@@ -42,8 +50,9 @@ def plan_library(library: Library, *, planning: Planning) -> None:
 
 
 def _compile(library: Library, *, closure: Closure, includes: tuple[str, ...], planning: Planning) -> BuiltLibrary:
-    sources = planning.sources(library, closure=closure)
-    objects, device = _objects(library, sources=sources, planning=planning)
+    complete = inherit(library, closure=closure)
+    sources = planning.sources(complete, closure=closure)
+    objects, device = _objects(complete, sources=sources, planning=planning)
     has_cuda = any(is_cuda(options.source) for options in sources)
     if not objects:
         planning.notes.append(f"{library.name}: nothing is left to compile: no library is made")
@@ -54,7 +63,7 @@ def _compile(library: Library, *, closure: Closure, includes: tuple[str, ...], p
     if library.type == "static":
         file = _plan_static(library, objects=objects, planning=planning)
     else:
-        file = _plan_shared(library, objects=objects, closure=closure, planning=planning)
+        file = _plan_shared(complete, objects=objects, closure=closure, planning=planning)
     return BuiltLibrary(library, file, device, has_cuda, includes)
 
 
@@ -100,37 +109,31 @@ def _plan_static(library: Library, *, objects: list[str], planning: Planning) ->
     job = plan_archive(library.name, objects=objects, archiver=archiver)
     planning.jobs.append(job)
     file = job.outputs[0].file
-    _plan_artifact(library, file=file, planning=planning)
+    _plan_artifact(library, file=file, cudart="", planning=planning)
     return file
 
 
 def _plan_shared(library: Library, *, objects: list[str], closure: Closure, planning: Planning) -> str:
-    toolchain = planning.facts.toolchain
+    name = f"lib{library.name}.so"
     link = SharedLink(
         name=library.name,
-        file=f"lib{library.name}.so",
+        file=name,
         command=_host(planning).link_cxx,
         facts=planning.facts,
-        flags=library.flags.link,
+        objects=objects,
+        # Without a name of its own it would be looked for where it was built.
+        flags=(f"-Wl,-soname,{name}", *planning.link_flags(library)),
     )
-    link.objects.extend(objects)
-    link.archives.extend(built.file for built in closure.libraries if built.file)
-    link.add_cudart(planning.cudart(library), toolchain=toolchain)
-    link.add_cuda_libraries(closure.cuda)
-    link.rpaths.extend(
-        plan_rpaths(library.install or "", cuda=closure.cuda, cudart=planning.cudart(library), planning=planning)
-    )
-    planning.requirements.update(
-        dict.fromkeys(wheel_requirements(closure.cuda, cudart=planning.cudart(library), toolchain=toolchain))
-    )
+    folder = (library.install or "").strip("/")
+    cudart = add_closure(link, target=library, folder=folder, closure=closure, planning=planning)
     job = link.job()
     planning.jobs.append(job)
     file = job.outputs[0].file
-    _plan_artifact(library, file=file, planning=planning)
+    _plan_artifact(library, file=file, cudart=cudart, planning=planning)
     return file
 
 
-def _plan_artifact(library: Library, *, file: str, planning: Planning) -> None:
+def _plan_artifact(library: Library, *, file: str, cudart: str, planning: Planning) -> None:
     """An installed library is an artifact; any other is only linked, and has no destination."""
     name = file.rsplit("/", 1)[-1]
     planning.artifacts.append(
@@ -142,7 +145,7 @@ def _plan_artifact(library: Library, *, file: str, planning: Planning) -> None:
             codes=planning.compiles.codes_of(library.name),
             rdc=library.rdc,
             compressed=planning.compiles.compressed,
-            cudart=planning.cudart(library) if library.type == "shared" else "",
+            cudart=cudart,
         )
     )
 

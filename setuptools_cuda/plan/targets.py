@@ -9,14 +9,14 @@ from setuptools_cuda.config.model import Cudart, Settings, Target
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.compiles import OBJECT, Compiles
-from setuptools_cuda.plan.effective import SourceOptions, check_standards, is_cuda, plan_sources
+from setuptools_cuda.plan.effective import SourceOptions, check_standards, is_cuda, plan_link_flags, plan_sources
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.linking import BuiltLibrary, Closure
 from setuptools_cuda.plan.options import check_shell_safe
 from setuptools_cuda.plan.values import Artifact, Job, KernelModulePlan
 from setuptools_cuda.resolution.architecture_choice import choose_codes
 from setuptools_cuda.resolution.architecture_words import parse_architectures
-from setuptools_cuda.resolution.values import Code
+from setuptools_cuda.resolution.values import Code, Package
 
 
 @dataclass(kw_only=True)
@@ -83,9 +83,19 @@ class Planning:
             return None
         return self.compiles.cuda(options, codes=codes, toolchain=toolchain).want(OBJECT, target=target.title)
 
-    def cudart(self, target: Target) -> Cudart:
-        """Return how the target links the CUDA runtime."""
-        return target.cudart or self.settings.project.cudart or "static"
+    def cudart(self, target: Target, *, cuda: Sequence[str] = ()) -> Cudart:
+        """Return how the target, which links ``cuda`` too, links the CUDA runtime."""
+        asked = target.cudart or self.settings.project.cudart
+        return asked or ("shared" if "cudart" in cuda else "static")
+
+    def packages(self, target: Target) -> list[Package]:
+        """Return the packages that the target uses, those of the project first."""
+        names = dict.fromkeys((*self.settings.project.uses, *target.uses))
+        return [self.facts.packages[name] for name in names if name in self.facts.packages]
+
+    def link_flags(self, target: Target) -> tuple[str, ...]:
+        """Return the target's flags for the linker."""
+        return plan_link_flags(target, settings=self.settings, facts=self.facts)
 
     def link_codes(self) -> tuple[Code, ...]:
         """Return the machine code that device links are made for: the requested set."""

@@ -24,6 +24,7 @@ setuptools_cuda_says gcc __GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__
 #endif
 """
 _ANSWER = re.compile(r"setuptools_cuda_says (gcc|clang) (\d+) (\d+) (\d+)")
+_MARKER = re.compile(r'^# \d+ "(.+?)"', re.MULTILINE)
 _ERROR = re.compile(r"#error\s+(?:--\s*)?(.+)|error:\s+(?:#error\s+)?(?:--\s*)?(.+)")
 
 
@@ -70,6 +71,13 @@ def probe_headers(
     return frozenset(name for place, name in enumerate(names) if place in places)
 
 
+def probe_header(path: Path, *, name: str, include_dirs: Sequence[Path], environment: Environment) -> Path | None:
+    """Return the file that ``#include <name>`` reads, in the given folders or in the compiler's own, or None."""
+    done = _preprocess(path, f"#include <{name}>\n", include_dirs=include_dirs, environment=environment, markers=True)
+    found = (Path(match) for match in _MARKER.findall(done.stdout) if match.endswith(f"/{name}"))
+    return next((file for file in found if file.is_file()), None)
+
+
 def probe_library(path: Path, *, name: str, environment: Environment) -> Path | None:
     """Return where the compiler's linker finds the library file ``name`` by itself, or None."""
     done = run_tool([str(path), f"-print-file-name={name}"], variables=probe_variables(environment))
@@ -86,7 +94,10 @@ def probe_text(path: Path, *, environment: Environment) -> str:
     return f"{first.removeprefix(path.name).strip()} {machine}"
 
 
-def _preprocess(path: Path, text: str, *, environment: Environment, include_dirs: Sequence[Path] = ()) -> Completed:
+def _preprocess(
+    path: Path, text: str, *, environment: Environment, include_dirs: Sequence[Path] = (), markers: bool = False
+) -> Completed:
     folders = [word for folder in include_dirs for word in ("-I", str(folder))]
-    argv = [str(path), "-x", "c++", "-E", "-P", "-D__CUDACC__", *folders, "-"]
+    quiet = () if markers else ("-P",)
+    argv = [str(path), "-x", "c++", "-E", *quiet, "-D__CUDACC__", *folders, "-"]
     return run_tool(argv, variables=probe_variables(environment), stdin=text.encode())

@@ -89,4 +89,6 @@ def _suggest(parts: tuple[Part, ...], *, toolkit: Toolkit, environment: Environm
     if root.is_relative_to("/usr") and not root.is_relative_to("/usr/local"):
         packages = dict.fromkeys(part.debian for part in parts)
         return (f"install what the distribution splits off (Debian, Ubuntu: apt-get install {' '.join(packages)})",)
-    return (f"install the whole of toolkit {release}, or name another nvcc with SETUPTOOLS_CUDA_NVCC",)
+    wheels = ", ".join(part.wheel for part in parts)
+    whole = f"install the whole of toolkit {release} (on PyPI, {wheels} has what is missing),"
+    return (whole, "or name another nvcc with SETUPTOOLS_CUDA_NVCC")

@@ -102,7 +102,7 @@ def probe_layout(nvcc: Path, *, host_compiler: Path, environment: Environment) -
     """
     for path in dict.fromkeys((nvcc, nvcc.resolve())):
         facts = _run_dry(path, host_compiler=host_compiler, environment=environment)
-        if "TOP" in facts:
+        if _has_profile(facts):
             return _parse_layout(path, facts=facts)
     raise BuildError(
         Problem(
@@ -151,8 +151,14 @@ def _run_dry(nvcc: Path, *, host_compiler: Path, environment: Environment) -> Ma
     return dict(_ASSIGNMENT.findall(done.stderr))
 
 
+def _has_profile(facts: Mapping[str, str]) -> bool:
+    """Return whether nvcc has read a profile: what it sets by itself has a name such as _HERE_."""
+    return any(not name.startswith("_") for name in facts)
+
+
 def _parse_layout(nvcc: Path, *, facts: Mapping[str, str]) -> Layout:
-    top = facts["TOP"]
+    # Debian's profile names every folder by its own path, and no TOP.
+    top = facts.get("TOP") or f"{facts['_HERE_']}/.."
     root = Path(top).resolve()
     tools = tuple(Path(word) for word in facts.get("PATH", "").split(":") if word)
     cicc_dirs = (Path(facts["CICC_PATH"]),) if facts.get("CICC_PATH") else tools

@@ -7,14 +7,14 @@ import importlib.metadata
 import itertools
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolution.entry_points import (
     describe_failure,
     describe_nonsense,
@@ -48,34 +48,67 @@ class Search:
     candidates: tuple[Candidate, ...]
     chosen: Chosen | None
     notes: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    """What ended the search: something set that cannot be used, or a step that failed."""
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What came of one location."""
+
+    outcome: Chosen | Candidate
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 def search_nvcc(settings: Settings, *, environment: Environment, before: str = "") -> Search:
-    """Return the first usable nvcc, with all that was looked at.
-
-    Steps after the one that wins are still looked at, but no nvcc of theirs is run. With
-    ``before`` only the steps in front of the one of that name are taken.
+    """Return the first usable nvcc, with all that was looked at; see :func:`survey_nvcc`.
 
     Raises:
         BuildError: UNUSABLE_SETTING or UNFIT_RELEASE for something set that cannot be used,
             PLUGIN_FAILED for a step of others, BAD_VALUE for an unknown step.
     """
-    candidates: list[Candidate] = []
-    notes: list[str] = []
-    chosen: Chosen | None = None
-    steps = plan_steps(settings, environment=environment)
+    search = survey_nvcc(settings, environment=environment, before=before)
+    raise_if_any(search.problems)
+    return search
+
+
+def survey_nvcc(settings: Settings, *, environment: Environment, before: str = "") -> Search:
+    """Return the first usable nvcc, with all that was looked at, and with what ended the search if it failed.
+
+    Steps after the one that ends the search are still looked at, but no nvcc of theirs is run.
+    With ``before`` only the steps in front of the one of that name are taken.
+    """
+    try:
+        steps = plan_steps(settings, environment=environment)
+    except BuildError as error:
+        return Search((), None, (), error.problems)
+    found = Search((), None, ())
     for step in itertools.takewhile(lambda step: step.name != before, steps):
-        if chosen is not None:
-            candidates.extend(_look_only(step, settings=settings, environment=environment))
-            continue
-        judged = [
-            _judge(location, step=step, settings=settings, environment=environment)
-            for location in step.look(settings, environment)
-        ]
-        chosen = _choose([each for each, _ in judged if isinstance(each, Chosen)], newest=step.newest)
-        candidates.extend(_record(each, chosen=chosen) for each, _ in judged)
-        notes.extend(note for _, more in judged for note in more)
-    return Search(tuple(candidates), chosen, tuple(notes))
+        found = _take(step, found, settings=settings, environment=environment)
+    return found
+
+
+def _take(step: Step, found: Search, *, settings: Settings, environment: Environment) -> Search:
+    """Return ``found`` with what ``step`` adds to it."""
+    if found.chosen or found.problems:
+        reason = "not needed" if found.chosen else "not asked"
+        seen = _look_only(step, reason=reason, settings=settings, environment=environment)
+        return replace(found, candidates=(*found.candidates, *seen))
+    try:
+        locations = tuple(step.look(settings, environment))
+    except BuildError as error:
+        failed = Candidate(step.name, f"step {step.name}", None, "failed")
+        return replace(found, candidates=(*found.candidates, failed), problems=error.problems)
+    judged = [_judge(location, step=step, settings=settings, environment=environment) for location in locations]
+    usable = [each.outcome for each in judged if isinstance(each.outcome, Chosen)]
+    chosen = _choose(usable, newest=step.newest)
+    return Search(
+        (*found.candidates, *(_record(each.outcome, chosen=chosen) for each in judged)),
+        chosen,
+        (*found.notes, *(note for each in judged for note in each.notes)),
+        tuple(problem for each in judged for problem in each.problems),
+    )
 
 
 def plan_steps(settings: Settings, *, environment: Environment) -> tuple[Step, ...]:
@@ -108,26 +141,30 @@ def fits(release: Release, *, cuda: str | None) -> bool:
     return cuda is None or SpecifierSet(cuda).contains(str(release))
 
 
-def _judge(
-    location: Location, *, step: Step, settings: Settings, environment: Environment
-) -> tuple[Chosen | Candidate, tuple[str, ...]]:
+def _judge(location: Location, *, step: Step, settings: Settings, environment: Environment) -> _Judged:
     """Return what came of one location, with the notes to show."""
     if location.nvcc is None:
-        if location.binding:
-            raise BuildError(_describe_unusable(location, why=location.absent))
-        return Candidate(step.name, location.where, None, location.absent), ()
+        return _judge_unusable(location, step=step, why=location.absent, said=location.absent)
     version = probe_version(location.nvcc, environment=environment)
     if isinstance(version, Unusable):
-        if location.binding:
-            raise BuildError(_describe_unusable(location, why=f"{location.nvcc} {version.reason}"))
-        return Candidate(step.name, location.where, location.nvcc, version.reason), ()
+        why = f"{location.nvcc} {version.reason}"
+        return _judge_unusable(location, step=step, why=why, said=version.reason)
     if not fits(version.release, cuda=settings.project.cuda):
-        verdict = f"{version.release} is not within {settings.project.cuda}"
-        if location.binding == "compiler":
-            raise BuildError(_describe_unfit(location, settings=settings, release=version.release))
-        notes = (f"{location.where} is passed over: {verdict}",) if location.binding else ()
-        return Candidate(step.name, location.where, location.nvcc, verdict), notes
-    return Chosen(step.name, location, location.nvcc, version), location.notes
+        return _judge_unfit(location, step=step, release=version.release, settings=settings)
+    return _Judged(Chosen(step.name, location, location.nvcc, version), location.notes)
+
+
+def _judge_unusable(location: Location, *, step: Step, why: str, said: str) -> _Judged:
+    problems = (_describe_unusable(location, why=why),) if location.binding else ()
+    return _Judged(Candidate(step.name, location.where, location.nvcc, said), problems=problems)
+
+
+def _judge_unfit(location: Location, *, step: Step, release: Release, settings: Settings) -> _Judged:
+    verdict = f"{release} is not within {settings.project.cuda}"
+    candidate = Candidate(step.name, location.where, location.nvcc, verdict)
+    if location.binding == "compiler":
+        return _Judged(candidate, problems=(_describe_unfit(location, settings=settings, release=release),))
+    return _Judged(candidate, (f"{location.where} is passed over: {verdict}",) if location.binding else ())
 
 
 def _choose(usable: list[Chosen], *, newest: bool) -> Chosen | None:
@@ -143,11 +180,12 @@ def _record(each: Chosen | Candidate, *, chosen: Chosen | None) -> Candidate:
     return Candidate(each.step, each.location.where, each.nvcc, verdict)
 
 
-def _look_only(step: Step, *, settings: Settings, environment: Environment) -> Iterable[Candidate]:
+def _look_only(step: Step, *, reason: str, settings: Settings, environment: Environment) -> Iterable[Candidate]:
     if step.name not in {each.name for each in STEPS}:
-        return [Candidate(step.name, f"step {step.name}", None, "not asked; an earlier step has one")]
+        after = "has one" if reason == "not needed" else "failed"
+        return [Candidate(step.name, f"step {step.name}", None, f"not asked; an earlier step {after}")]
     return [
-        Candidate(step.name, place.where, place.nvcc, "not needed" if place.nvcc else place.absent)
+        Candidate(step.name, place.where, place.nvcc, reason if place.nvcc else place.absent)
         for place in step.look(settings, environment)
     ]
 

@@ -85,7 +85,15 @@ def look_at_root_variables(settings: Settings, environment: Environment) -> tupl
     given = ((each, environment.get(each)) for each in ROOT_VARIABLES)
     others = [(n, v) for n, v in given if v is not None and (environment.cwd / v).resolve() != root.resolve()]
     notes = tuple(f"{n}={v} differs from {where}, which decides" for n, v in others)
+    notes = (*notes, *_compare_with_path(root, where=where, environment=environment))
     return (_locate_in(root, where=where, origin=Origin("environment", where), binding="toolkit", notes=notes),)
+
+
+def _compare_with_path(root: Path, *, where: str, environment: Environment) -> tuple[str, ...]:
+    other = find_program("nvcc", environment=environment)
+    if other is None or other.resolve() == (root / "bin" / "nvcc").resolve():
+        return ()
+    return (f"nvcc on PATH is {other}, not the one in {where}, which decides",)
 
 
 def look_at_project(settings: Settings, environment: Environment) -> tuple[Location, ...]:
@@ -176,11 +184,11 @@ def _locate(value: str, *, place: Location, base: Path, environment: Environment
         options = " ".join(command.options)
         return replace(place, absent=f"has options ({options}); they belong in `flags` or NVCC_FLAGS")
     if "/" in command.program and (base / command.program).is_dir():
-        return replace(place, absent="is a folder; name the nvcc in it, or set CUDA_HOME to a toolkit's folder")
+        return replace(place, absent=f"{base / command.program} is a folder; name the nvcc in it")
     if command.launcher and find_program(command.launcher[0], environment=environment, base=base) is None:
         return replace(place, absent=f"there is no program {command.launcher[0]!r}")
     nvcc = find_program(command.program, environment=environment, base=base)
-    absent = "" if nvcc else _explain_absence(base / command.program)
+    absent = "" if nvcc else _explain_unfound(command.program, base=base)
     return replace(place, nvcc=nvcc, absent=absent, launcher=command.launcher)
 
 
@@ -190,6 +198,10 @@ def _locate_in(
     nvcc = root / "bin" / "nvcc"
     absent = "" if os.access(nvcc, os.X_OK) and nvcc.is_file() else _explain_absence(nvcc)
     return Location(where, None if absent else nvcc, absent, binding, origin, (), notes)
+
+
+def _explain_unfound(program: str, *, base: Path) -> str:
+    return _explain_absence(base / program) if "/" in program else f"there is no program {program!r} on PATH"
 
 
 def _explain_absence(path: Path) -> str:

@@ -37,9 +37,10 @@ def resolve_toolchain(settings: Settings, *, environment: Environment, build_dir
             PLUGIN_FAILED, TOOL_FAILED or BAD_VALUE for an nvcc that was found or set.
     """
     search = search_nvcc(settings, environment=environment)
-    if search.chosen is None:
+    found = complete_toolchain(search, settings=settings, environment=environment, build_dir=build_dir)
+    if found is None:
         raise BuildError(describe_no_compiler(search, settings=settings, environment=environment))
-    return _complete(search, search.chosen, settings=settings, environment=environment, build_dir=build_dir)
+    return found
 
 
 def find_toolchain(settings: Settings, *, environment: Environment, build_dir: Path) -> Toolchain | None:
@@ -49,6 +50,17 @@ def find_toolchain(settings: Settings, *, environment: Environment, build_dir: P
         BuildError: as :func:`resolve_toolchain` does, but for NO_COMPILER.
     """
     search = search_nvcc(settings, environment=environment)
+    return complete_toolchain(search, settings=settings, environment=environment, build_dir=build_dir)
+
+
+def complete_toolchain(
+    search: Search, *, settings: Settings, environment: Environment, build_dir: Path
+) -> Toolchain | None:
+    """Return the toolchain of the nvcc that ``search`` came to, or None where it came to none.
+
+    Raises:
+        BuildError: as :func:`resolve_toolchain` does for an nvcc that was found.
+    """
     if search.chosen is None:
         return None
     return _complete(search, search.chosen, settings=settings, environment=environment, build_dir=build_dir)
@@ -56,24 +68,29 @@ def find_toolchain(settings: Settings, *, environment: Environment, build_dir: P
 
 def describe_no_compiler(search: Search, *, settings: Settings, environment: Environment) -> Problem:
     """Return the problem that a search came to nothing, with all that was looked at."""
-    needy = list_needy(settings)
-    within = f" within {settings.project.cuda}" if settings.project.cuda else ""
-    what = f"no CUDA compiler (nvcc){within}" + (f" for {describe_target(needy[0])}" if needy else "")
     width = max((len(each.where) for each in search.candidates), default=0)
     lines = "\n".join(f"{each.where:<{width}}  {each.verdict}" for each in search.candidates)
     details = (("looked at", lines or "nothing: toolchain-steps names no step"),)
-    return Problem(Code.NO_COMPILER, what, details=details, fix=_suggest(settings, environment=environment))
+    fix = (*suggest_toolkit(settings, environment=environment), "setuptools-cuda doctor shows the whole search")
+    return Problem(Code.NO_COMPILER, render_lack(settings), details=details, fix=fix)
 
 
-def _suggest(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
-    more = "setuptools-cuda doctor shows the whole search"
+def render_lack(settings: Settings) -> str:
+    """Return one line that says that there is no nvcc, and what it is needed for."""
+    needy = list_needy(settings)
+    within = f" within {settings.project.cuda}" if settings.project.cuda else ""
+    return f"no CUDA compiler (nvcc){within}" + (f" for {describe_target(needy[0])}" if needy else "")
+
+
+def suggest_toolkit(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
+    """Return what to do where there is no nvcc, in lines."""
     try:
         spec = render_requirement(settings, environment=environment)
     except BuildError as error:
         reason = error.problems[0].what
-        return (f"install a toolkit and point CUDA_HOME at it; one from PyPI will not do: {reason}", more)
+        return (f"install a toolkit and point CUDA_HOME at it; one from PyPI will not do: {reason}",)
     add = f'add "{spec}" to build-system.requires'
-    return (f"{add} (without build isolation: pip install '{spec}'),", "or point CUDA_HOME at a toolkit", more)
+    return (f"{add} (without build isolation: pip install '{spec}'),", "or point CUDA_HOME at a toolkit")
 
 
 def _complete(

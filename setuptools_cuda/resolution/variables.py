@@ -56,9 +56,11 @@ def _reserved(name: str, *, environment: Environment) -> list[Problem]:
     return [
         Problem(
             Code.RESERVED_FLAG,
-            f"{reserved.flag!r} is not for flags",
+            f"{reserved.flag!r} is said by the key {reserved.key!r}, not by a flag"
+            if reserved.key
+            else f"{reserved.flag!r} is set by the build",
             where=name,
-            fix=(f"set the key {reserved.key!r} instead" if reserved.key else "leave it out: the build sets it",),
+            fix=(f"take it out of {name}, and set the key {reserved.key!r}" if reserved.key else f"take it out of {name}",),
         )
         for reserved in found
     ]
