@@ -106,12 +106,17 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "A file that should be PTX or an image is not.",
         "The message names the file and what is wrong.",
     ),
+    Code.DRIVER_TOO_OLD: (
+        "The driver of this machine is older than the toolkit, so that PTX of the toolkit does not load on it.",
+        "Build with a toolkit that is not newer than the driver, or ship machine code for the GPUs that count.",
+    ),
 }
 
 HEADS = {
     Exit.CONFIGURATION: "What the project asks for",
     Exit.TOOLCHAIN: "What the machine has",
     Exit.COMPILE: "Building",
+    Exit.FINDING: "What `setuptools-cuda doctor` finds besides",
 }
 
 INTRODUCTION = """\

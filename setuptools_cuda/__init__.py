@@ -7,7 +7,8 @@ neither setuptools nor CUDA.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from setuptools_cuda.builder import Builder, resolve

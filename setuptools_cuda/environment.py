@@ -25,6 +25,8 @@ class Environment:
     python_version: tuple[int, int] = (3, 11)
     search_path: tuple[str, ...] = field(default=())
     """``sys.path``: where distributions of the build environment are looked for."""
+    prefix: str = ""
+    """The virtual environment that runs us, '' where there is none."""
 
     def get(self, name: str) -> str | None:
         """Return the variable, or None. An empty or blank variable is an unset one."""
@@ -56,4 +58,5 @@ def read_environment() -> Environment:
         platform_machine=platform.machine(),
         python_version=sys.version_info[:2],
         search_path=tuple(sys.path),
+        prefix=sys.prefix if sys.prefix != sys.base_prefix else "",
     )

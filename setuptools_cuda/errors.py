@@ -63,6 +63,8 @@ class Code(enum.Enum):
     DISK_FULL = ("disk-full", Exit.COMPILE)
     NOT_WRITABLE = ("not-writable", Exit.COMPILE)
     BAD_INPUT_FILE = ("bad-input-file", Exit.COMPILE)
+    # looking
+    DRIVER_TOO_OLD = ("driver-too-old", Exit.FINDING)
 
     def __init__(self, slug: str, status: Exit) -> None:
         self.slug = slug

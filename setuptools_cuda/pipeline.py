@@ -16,16 +16,22 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.config.pyproject import find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Problem, raise_if_any
+from setuptools_cuda.execute.bounds import Bounds
+from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.execute.folder import BuildFolder
-from setuptools_cuda.execute.run import run_plan
+from setuptools_cuda.execute.run import describe_run, run_plan
 from setuptools_cuda.plan.build import plan_build
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.host import default_host_commands
 from setuptools_cuda.plan.values import BuildPlan, HostCommands, PythonFacts
 from setuptools_cuda.resolution.architectures import resolve_architectures
+from setuptools_cuda.resolution.device_compilers import find_wanted
+from setuptools_cuda.resolution.device_toolkit import resolve_device
+from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.farm import write_farm
 from setuptools_cuda.resolution.limits import read_cpus, read_jobs, read_memory, read_threads
-from setuptools_cuda.resolution.needs import list_needy
+from setuptools_cuda.resolution.needs import needs_nvcc
+from setuptools_cuda.resolution.package_site import list_sites
 from setuptools_cuda.resolution.packages import resolve_packages
 from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
 from setuptools_cuda.resolution.values import Architectures, Package, Toolchain
@@ -34,7 +40,7 @@ from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.manifest import render_manifest
 from setuptools_cuda.stage.ptx import PtxFacts, parse_ptx
-from setuptools_cuda.stage.serves import check_serves
+from setuptools_cuda.stage.serves import check_kernels, check_serves
 from setuptools_cuda.targets import Declared
 
 FOLDER = "setuptools-cuda"
@@ -75,6 +81,8 @@ class Planned:
     toolchain: Toolchain | None
     architectures: Architectures | None
     plan: BuildPlan
+    device: DeviceTools | None = None
+    """What compiles device code without nvcc, where anything does."""
 
 
 @dataclass(frozen=True)
@@ -103,34 +111,43 @@ def plan(request: Request) -> Planned:
     """Return the plan of a project: everything decided, nothing done. Raises BuildError."""
     settings = load(request)
     environment = request.environment
-    toolchain = _toolchain(settings, request=request) if list_needy(settings) else None
-    architectures = _architectures(settings, request=request, toolchain=toolchain) if toolchain else None
+    wanted = find_wanted(settings, environment=environment)
+    toolchain = _toolchain(settings, request=request) if needs_nvcc(settings, wanted=wanted) else None
+    device = resolve_device(settings, environment=environment, wanted=wanted, toolchain=toolchain)
+    toolkit = toolchain or device.tools
+    architectures = _architectures(settings, request=request, toolkit=toolkit) if toolkit else None
     host = request.host or default_host_commands(
         toolchain, python=request.python, cc=environment.get("CC"), cxx=environment.get("CXX")
     )
     facts = Facts(
         root=str(request.root),
-        conditions=_condition_facts(environment, toolchain=toolchain, architectures=architectures),
+        conditions=_condition_facts(environment, toolkit=toolkit, architectures=architectures),
         host=host,
         toolchain=toolchain,
+        device=device.tools,
+        device_search=device.candidates,
+        sources=wanted.sources,
+        prefers_nvcc=wanted.prefers_nvcc,
         architectures=architectures,
         python=request.python,
         packages=_packages(settings, environment=environment),
         environment_flags=read_environment_flags(environment, c=host.c, cxx=host.cxx, link=host.link_cxx),
         python_packages=request.packages,
+        sites=list_sites(environment),
+        virtual_environment=environment.prefix,
         cpus=read_cpus(),
         jobs=read_jobs(settings, environment=environment, asked=request.jobs),
     )
     made = plan_build(settings, facts=facts, namespace=request.namespace)
     raise_if_any(problem for module in made.kernel_modules for problem in check_names(module))
-    return Planned(request, settings, toolchain, architectures, made)
+    return Planned(request, settings, toolchain, architectures, made, device.tools)
 
 
 def resolve_facts(request: Request) -> tuple[Toolchain, Architectures]:
     """Return the toolchain and the requested architectures, whether anything needs them or not. Raises BuildError."""
     settings = load(request)
     toolchain = resolve_toolchain(settings, environment=request.environment, build_dir=request.build_folder)
-    return toolchain, _architectures(settings, request=request, toolchain=toolchain)
+    return toolchain, _architectures(settings, request=request, toolkit=toolchain)
 
 
 def _toolchain(settings: Settings, *, request: Request) -> Toolchain | None:
@@ -138,9 +155,9 @@ def _toolchain(settings: Settings, *, request: Request) -> Toolchain | None:
     return find(settings, environment=request.environment, build_dir=request.build_folder)
 
 
-def _architectures(settings: Settings, *, request: Request, toolchain: Toolchain) -> Architectures:
+def _architectures(settings: Settings, *, request: Request, toolkit: Toolchain | DeviceTools) -> Architectures:
     return resolve_architectures(
-        settings, environment=request.environment, known=toolchain.known, release=toolchain.release
+        settings, environment=request.environment, known=toolkit.known, release=toolkit.release
     )
 
 
@@ -166,14 +183,14 @@ def _packages(settings: Settings, *, environment: Environment) -> dict[str, Pack
 
 
 def _condition_facts(
-    environment: Environment, *, toolchain: Toolchain | None, architectures: Architectures | None
+    environment: Environment, *, toolkit: Toolchain | DeviceTools | None, architectures: Architectures | None
 ) -> conditions.Facts:
     return conditions.Facts(
         platform_system=environment.platform_system,
         platform_machine=environment.platform_machine,
         python_version=environment.python_version,
         variables=environment.variables,
-        cuda=str(toolchain.release) if toolchain else None,
+        cuda=str(toolkit.release) if toolkit else None,
         architectures=tuple(str(code.architecture) for code in architectures.codes) if architectures else (),
     )
 
@@ -192,20 +209,18 @@ def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
         with folder.locked():
             compiler = planned.toolchain.host_compiler.path
             write_farm(planned.toolchain.farm, host_compiler=compiler, environment=request.environment)
-    failed = run_plan(
+    ran = run_plan(
         plan,
         folder=folder,
         environment=request.environment,
         optional=_optional_files(planned),
-        memory=read_memory(),
-        threads=read_threads(_cuda_jobs(plan), parallel=plan.parallel, environment=request.environment),
+        bounds=Bounds(plan.parallel, read_memory(), read_threads(request.environment)),
         echo=echo,
+        cache=find_cache_folder(planned.settings, environment=request.environment),
+        sites=list_sites(request.environment),
     )
-    return _collect(planned, folder=folder, failed=failed)
-
-
-def _cuda_jobs(plan: BuildPlan) -> int:
-    return sum(job.kind == "cuda" for job in plan.jobs)
+    echo(describe_run(ran, jobs=len(plan.jobs)))
+    return _collect(planned, folder=folder, failed=ran.failed)
 
 
 def _tag(planned: Planned) -> str:
@@ -238,12 +253,14 @@ def _collect(planned: Planned, *, folder: BuildFolder, failed: Mapping[str, Buil
 def _render_modules(
     planned: Planned, *, built: Mapping[str, Path], ptx: Mapping[str, PtxFacts]
 ) -> dict[str, Path | bytes]:
-    if planned.toolchain is None:
+    toolkit = planned.toolchain or planned.device
+    if toolkit is None:
         return {}
     texts: dict[str, Path | bytes] = {}
     problems: list[Problem] = []
     for module in planned.plan.kernel_modules:
-        images = make_images(module, ptx=ptx, files=built, toolkit=planned.toolchain.release)
+        images = make_images(module, ptx=ptx, files=built, toolkit=toolkit.release)
+        problems.extend(check_kernels(module, ptx=ptx))
         problems.extend(check_serves(module, images=images))
         texts[module.destination] = render_bindings(module, images=images).encode("utf-8")
     raise_if_any(problems)

@@ -59,12 +59,18 @@ def decode(data: bytes) -> str:
 
 
 def run_streaming(
-    argv: Sequence[str], *, variables: Mapping[str, str], cwd: Path, on_line: Callable[[str], None]
+    argv: Sequence[str],
+    *,
+    variables: Mapping[str, str],
+    cwd: Path,
+    on_line: Callable[[str], None],
+    inherits: Sequence[int] = (),
 ) -> int:
     """Run ``argv``, hand each line that it prints to ``on_line``, and return its exit status.
 
-    Raises OSError where it cannot be started. An exception in ``on_line``, Ctrl-C included, ends
-    the program before it goes on.
+    It and what it starts keep the file descriptors ``inherits``, and so the locks on them. Raises
+    OSError where it cannot be started. An exception in ``on_line``, Ctrl-C included, ends the
+    program before it goes on.
     """
     with subprocess.Popen(  # noqa: S603 - argv lists only, by the rule above
         tuple(argv),
@@ -73,6 +79,7 @@ def run_streaming(
         stderr=subprocess.STDOUT,
         env=dict(variables),
         cwd=cwd,
+        pass_fds=tuple(inherits),
     ) as running:
         try:
             for line in running.stdout or ():

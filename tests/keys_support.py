@@ -23,8 +23,8 @@ from setuptools_support import TOOLKIT, Done, Installation, shared_installation,
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
-SHOWN: dict[str, tuple[str, ...]] = {}
-"""The keys, as 'scope.key', that each test shows the effect of, by the name of the test."""
+SHOWN: dict[tuple[str, str], tuple[str, ...]] = {}
+"""The keys, as 'scope.key', that each test shows the effect of, by the test's module and name."""
 
 
 def shows(*keys: str) -> Callable[[Test], Test]:
@@ -34,7 +34,7 @@ def shows(*keys: str) -> Callable[[Test], Test]:
         kinds = ("extension", "library", "kernel-module")
         named = (name.removeprefix("*.") for name in keys if name.startswith("*."))
         every = [f"{kind}.{name}" for name in named for kind in kinds]
-        SHOWN[test.__qualname__] = (*every, *(name for name in keys if not name.startswith("*.")))
+        SHOWN[test.__module__, test.__qualname__] = (*every, *(name for name in keys if not name.startswith("*.")))
         return test
 
     return note
@@ -68,6 +68,9 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, TEXT(NAME), 0, -1, me
 PyMODINIT_FUNC JOIN(PyInit_, NAME)(void) { return PyModule_Create(&module); }
 """
 """A module NAME whose ``answer()`` is the number ANSWER, or what the function CALL returns."""
+
+DEVICE_TOOLS = ("nvidia-cuda-nvrtc==13.0.*", "nvidia-nvjitlink==13.0.*")
+"""What compiles and links kernels besides nvcc."""
 
 HEAD = """\
 [build-system]
@@ -128,15 +131,17 @@ class Wheel:
     def unpack(self) -> Path:
         """Return a folder with the content of the wheel."""
         folder = self.project / "unpacked"
-        if not folder.exists():
-            with zipfile.ZipFile(self.path) as archive:
-                archive.extractall(folder)
+        with only_one_worker(self.path.parent):
+            if not folder.exists():
+                with zipfile.ZipFile(self.path) as archive:
+                    archive.extractall(folder)
         return folder
 
 
 def keys_installation(shared_folder: Path, our_wheel: Path) -> Installation:
     """Return an environment with a toolkit and what extensions use, in which no variable of ours is set."""
-    requirements = [our_wheel, TOOLKIT, "setuptools", "cython", "numpy", "pybind11", "nanobind"]
+    others = ("setuptools", "cython", "numpy", "pybind11", "nanobind", *DEVICE_TOOLS)
+    requirements = [our_wheel, TOOLKIT, *others]
     made = shared_installation(shared_folder / "keys", requirements)
     variables = {name: value for name, value in made.variables.items() if not name.startswith("SETUPTOOLS_CUDA_")}
     return Installation(made.folder, variables)

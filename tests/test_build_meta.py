@@ -216,3 +216,13 @@ class TestFrontEnds:
         assert status != 0
         assert "did you mean 'std'?" in said
         assert "Traceback" not in said
+
+
+def test_a_backend_without_its_entry_points_is_no_success(shared_folder: Path, tmp_path: Path) -> None:
+    alone = shared_installation(shared_folder / "without-us", ["setuptools>=77", "ninja", "packaging"])
+    project = write_project(tmp_path, KERNEL_PROJECT)
+    code = "import setuptools_cuda.build_meta as backend; backend.build_wheel('out')"
+    done = alone.run("-c", code, cwd=project, PYTHONPATH=str(Path(__file__).resolve().parent.parent))
+    assert done.status != 0
+    assert "setuptools did not call setuptools_cuda" in done.output
+    assert not list(project.glob("out/*.whl"))

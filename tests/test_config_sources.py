@@ -132,9 +132,7 @@ def test_a_missing_source_is_told_with_the_nearest_name(tmp_path: Path) -> None:
     assert [problem.code.slug for problem in problems] == ["missing-source"] * 3 + ["no-match"]
     assert problems[0].fix[0].startswith("did you mean 'src/")
     assert problems[2].fix == ("write 'src/*.cu' for the files in it",)
-    assert problems[3].fix == (
-        "patterns begin at the folder of pyproject.toml; '**' goes into folders, '*' does not",
-    )
+    assert problems[3].fix == ("patterns begin at the folder of pyproject.toml; '**' goes into folders, '*' does not",)
 
 
 def test_an_exclude_without_a_match_is_a_warning(tmp_path: Path) -> None:
@@ -180,11 +178,11 @@ def test_each_kind_of_target_takes_its_suffixes(tmp_path: Path, kind: str, good:
 
 
 @pytest.mark.parametrize("file", ["k.ll", "k.bc", "k.ptx"])
-def test_kernel_modules_of_other_languages_are_for_later(tmp_path: Path, file: str) -> None:
+def test_kernel_modules_take_ir_and_ptx_and_extensions_do_not(tmp_path: Path, file: str) -> None:
     write_files(tmp_path, file)
-    (problem,) = problems_of({"kernel-module": [{"module": "k", "sources": [file]}]}, root=tmp_path)
-    assert problem.code.slug == "not-available"
-    assert "this release builds kernel modules from .cu" in problem.what
+    assert load({"kernel-module": [{"module": "k", "sources": [file]}]}, root=tmp_path).targets[0].sources == (file,)
+    (problem,) = problems_of({"extension": [{"name": "k", "sources": [file]}]}, root=tmp_path)
+    assert problem.code.slug == "bad-value"
 
 
 def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path) -> None:

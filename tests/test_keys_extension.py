@@ -40,6 +40,10 @@ name = "demo._object"
 sources = ["src/_object.c", "src/*.cc", "src/*.cxx"]
 extra-objects = ["obj/extra.o"]
 
+[[tool.setuptools-cuda.extension]]
+name = "demo._only_objects"
+extra-objects = ["obj/_only_objects.o"]
+
 [[tool.setuptools-cuda.library]]
 name = "archive"
 sources = ["archive/*.c"]
@@ -105,6 +109,29 @@ name = "demo._torch"
 sources = ["src/_torch.cpp"]
 uses = ["torch"]
 
+[[tool.setuptools-cuda.library]]
+name = "against_torch"
+type = "interface"
+uses = ["torch"]
+
+[[tool.setuptools-cuda.library]]
+name = "torch_user"
+type = "shared"
+install = "demo/lib"
+sources = ["torch_user.cpp"]
+link = ["against_torch"]
+
+[[tool.setuptools-cuda.library]]
+name = "shared"
+type = "shared"
+install = "demo/lib"
+sources = ["shared.c"]
+
+[[tool.setuptools-cuda.extension]]
+name = "demo._shared"
+sources = ["src/_shared.c"]
+link = ["shared"]
+
 [[tool.setuptools-cuda.extension]]
 name = "demo._cudart"
 sources = ["src/_cudart.c"]
@@ -142,6 +169,7 @@ FILES = {
     "src/part.cc": 'extern "C" int from_cc(void) { return 0; }\n',
     "src/part.cxx": 'extern "C" int from_cxx(void) { return 0; }\n',
     "obj/extra.c": "int extra(void) { return 12; }\n",
+    "obj/_only_objects.c": bind("_only_objects", answer=10).replace("bind.h", "../src/bind.h"),
     "archive/linked.c": "int linked(void) { return 13; }\n",
     "archive/exported.c": "int only_exported(void) { return 14; }\n",
     "src/_exporting.c": bind("_exporting", call="linked"),
@@ -174,6 +202,9 @@ def answer():
     'NB_MODULE(_nanobind, m) { m.def("answer", [] { return 22; }); }\n',
     "src/_torch.cpp": "#include <torch/torch.h>\n#define NAME TORCH_EXTENSION_NAME\n#define CALL c10\n"
     'extern "C" int c10(void);\n#include "bind.h"\n',
+    "torch_user.cpp": '#include <torch/torch.h>\nextern "C" int c10(void);\nint torch_user() { return c10(); }\n',
+    "shared.c": "int shared(void) { return 24; }\n",
+    "src/_shared.c": bind("_shared", call="shared"),
     "src/_cudart.c": bind("_cudart", call="runtime") + RUNTIME,
     "src/_static.c": bind("_static", call="runtime") + RUNTIME,
     "src/_driver.c": bind("_driver") + "#include <cuda.h>\nint driver(void) { return (int)cuInit(0); }\n",
@@ -197,7 +228,9 @@ limited-api = "cp310"
 def prepare(project: Path) -> None:
     """Build what the extensions find ready: a library, an object, and those of the stand-in for PyTorch."""
     compile_host(project, "-shared", "-fPIC", "-o", "lib/libforeign.so", "lib/foreign.c")
-    compile_host(project, "-c", "-fPIC", "-o", "obj/extra.o", "obj/extra.c")
+    include = f"-I{sysconfig.get_path('include')}"
+    for name in ("extra", "_only_objects"):
+        compile_host(project, "-c", "-fPIC", include, "-o", f"obj/{name}.o", f"obj/{name}.c")
     for name, source in [("c10", "c10"), *((name, "empty") for name in TORCH)]:
         folder = "site/torch/lib"
         compile_host(project, "-shared", "-fPIC", "-o", f"{folder}/lib{name}.so", f"{folder}/{source}.c")
@@ -234,10 +267,22 @@ def site_packages(installation: Installation) -> Path:
 
 
 ANSWERS = {
-    **{"_system": 11, "_object": 12, "_exporting": 13, "_linking": 13},
-    **{"_language": 15, "_no_language": 16, "_language_c": 17, "_cython": 18},
-    **{"_numpy": 20, "_pybind11": 21, "_nanobind": 22, "_torch": 23},
-    **{"_cudart": 13000, "_static": 13000},
+    "_only_objects": 10,
+    "_system": 11,
+    "_object": 12,
+    "_exporting": 13,
+    "_linking": 13,
+    "_language": 15,
+    "_no_language": 16,
+    "_language_c": 17,
+    "_cython": 18,
+    "_numpy": 20,
+    "_pybind11": 21,
+    "_nanobind": 22,
+    "_torch": 23,
+    "_shared": 24,
+    "_cudart": 13000,
+    "_static": 13000,
 }
 
 
@@ -257,7 +302,7 @@ def test_system_libraries_are_found_at_link_time_and_at_run_time(wheel: Wheel, a
 @shows("extension.extra-objects")
 def test_extra_objects_are_linked(wheel: Wheel, answered: dict[str, int]) -> None:
     assert "extra" in exported_symbols(wheel.module("_object"))
-    assert answered["_object"] == 12
+    assert [answered[name] for name in ("_object", "_only_objects")] == [12, 10]
 
 
 @shows("extension.export-symbols", "library.type")
@@ -288,17 +333,28 @@ def test_uses_brings_what_extensions_against_a_package_need(answered: dict[str, 
     assert answered[f"_{package}"] == ANSWERS[f"_{package}"]
 
 
-@shows("extension.uses")
+@shows("extension.uses", "library.uses")
 def test_libraries_of_torch_are_looked_for_beside_the_package(wheel: Wheel) -> None:
-    assert "libc10.so" in dynamic(wheel.module("_torch"), "needed")
-    assert "$ORIGIN/../torch/lib" in dynamic(wheel.module("_torch"), "runpath")
+    library = wheel.files["demo/lib/libtorch_user.so"]
+    for content, up in [(wheel.module("_torch"), "$ORIGIN/.."), (library, "$ORIGIN/../..")]:
+        assert "libc10.so" in dynamic(content, "needed")
+        assert f"{up}/torch/lib" in dynamic(content, "runpath")
+
+
+@shows("extension.link", "library.type")
+def test_a_shared_library_of_the_wheel_is_found_by_the_extension_that_links_it(
+    wheel: Wheel, answered: dict[str, int]
+) -> None:
+    assert "libshared.so" in dynamic(wheel.module("_shared"), "needed")
+    assert "$ORIGIN/../demo/lib" in dynamic(wheel.module("_shared"), "runpath")
+    assert answered["_shared"] == 24
 
 
 @shows("extension.link", "extension.cudart")
 def test_libraries_of_the_toolkit_are_linked_by_the_names_of_cmake(wheel: Wheel, answered: dict[str, int]) -> None:
     runtime, folder = "libcudart.so.13", "$ORIGIN/../nvidia/cu13/lib"
     assert runtime in dynamic(wheel.module("_cudart"), "needed")
-    assert dynamic(wheel.module("_cudart"), "runpath") == [folder]
+    assert folder in dynamic(wheel.module("_cudart"), "runpath")
     assert "declare 'nvidia-cuda-runtime==13.*' in project.dependencies" in wheel.said
     assert runtime not in dynamic(wheel.module("_static"), "needed")
     assert [answered[name] for name in ("_cudart", "_static")] == [13000, 13000]
@@ -313,7 +369,7 @@ def test_the_drivers_library_is_linked_by_a_stub_and_comes_with_no_wheel(wheel: 
     module = wheel.module("_driver")
     assert "libcuda.so.1" in dynamic(module, "needed")
     assert not [name for name in dynamic(module, "needed") if name.startswith("libcudart")]
-    assert dynamic(module, "runpath") == []
+    assert not [path for path in dynamic(module, "runpath") if "nvidia" in path]
 
 
 @shows("extension.limited-api")

@@ -17,7 +17,6 @@ from keys_support import (
     Wheel,
     exported_symbols,
     keys_installation,
-    made_wheel,
     shows,
     wheel_once,
     write_demo,
@@ -71,7 +70,7 @@ SOURCES = {
     "probe.h": PROBE_H,
     **{f"{name}.cu": f'#include "probe.h"\nSHOW({name}_launched, LAUNCHED)\n' for name in "aezlk"},
     "bind.h": BIND_H,
-    "_ext.c": '#define NAME _ext\n#include "bind.h"\n#ifdef LAUNCHED\nint host_c_launched_1(void) { return 0; }\n#endif',
+    "_ext.c": '#define NAME _ext\n#include "bind.h"\n#if LAUNCHED\nint host_c_launched_1(void) { return 0; }\n#endif\n',
 }
 # Two compiles that each wait for the other (for a minute), or, with MEET=1, for none.
 MEET = """\
@@ -90,6 +89,7 @@ exit $status
 """
 TWO = """
 architectures = ["80"]
+jobs = {jobs}
 launcher = "tools/meet"
 
 [[tool.setuptools-cuda.library]]
@@ -99,7 +99,7 @@ install = "demo/lib"
 
 [[tool.setuptools-cuda.override]]
 match = "*.cu"
-if = { "env.BIG" = true }
+if = {{ "env.BIG" = true }}
 memory = "100000 GiB"
 """
 
@@ -138,16 +138,17 @@ def test_launcher_stands_before_compiles_of_objects(wheel: Wheel) -> None:
 @shows("project.jobs", "override.memory")
 @pytest.mark.parametrize(
     ("jobs", "meet", "big", "at_once"),
-    [("2", "2", "", True), ("1", "1", "", False), ("2", "1", "1", False)],
+    [(2, "2", "", True), (1, "1", "", False), (2, "1", "1", False)],
     ids=["two jobs", "one job", "two jobs without the memory for them"],
 )
 def test_as_many_compiles_run_at_once_as_jobs_and_memory_allow(
-    installation: Installation, tmp_path: Path, jobs: str, meet: str, big: str, at_once: bool
+    tmp_path: Path, bare_environment: Mapping[str, str], jobs: int, meet: str, big: str, at_once: bool
 ) -> None:
-    project = write_demo(tmp_path / "project", {"pyproject.toml": HEAD + TWO, "tools/meet": MEET, **SOURCES})
+    table = HEAD + TWO.format(jobs=jobs)
+    project = write_demo(tmp_path / "project", {"pyproject.toml": table, "tools/meet": MEET, **SOURCES})
     log = tmp_path / "log"
     log.touch()
-    made_wheel(installation, project, f"cuda.jobs={jobs}", LOG=str(log), MEET=meet, BIG=big)
+    Built(make_request(project, {**bare_environment, "LOG": str(log), "MEET": meet, "BIG": big}))
     events = log.read_text().split()
     assert events == (["start", "start", "end", "end"] if at_once else ["start", "end", "start", "end"])
 

@@ -136,21 +136,39 @@ class TestExtras:
             ("nvrtc", ("fatbin",), "nvcc,cccl,crt,cudart,nvrtc"),
             ("nvvm", ("ptx",), "nvvm"),
             ("nvvm", ("cubin", "ptx"), "nvcc,nvvm"),
-            ("llvm", ("cubin",), "nvcc"),
         ],
     )
     def test_device_compilers(
         self, tmp_path: Path, compiler: str | None, formats: tuple[str, ...], extras: str
     ) -> None:
-        module = KernelModule(module="demo.k", sources=("k.cu",), device_compiler=compiler, formats=formats)
+        source = "k.ll" if compiler in {"nvvm", "llvm"} else "k.cu"
+        module = KernelModule(module="demo.k", sources=(source,), device_compiler=compiler, formats=formats)
         assert plan(with_targets(tmp_path, module), make_environment(tmp_path)) == (f"cuda-toolkit[{extras}]==13.0.*",)
 
     def test_the_compiler_of_the_project_and_of_an_override(self, tmp_path: Path) -> None:
         module = KernelModule(module="demo.k", sources=("k.cu", "a.ll"), formats=("ptx",))
         settings = with_targets(tmp_path, module, device_compiler="nvrtc")
-        assert plan(settings, make_environment(tmp_path)) == ("cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*",)
         settings = replace(settings, overrides=(Override(match="*.ll", device_compiler="nvvm"),))
         assert plan(settings, make_environment(tmp_path)) == ("cuda-toolkit[cccl,crt,cudart,nvrtc,nvvm]==13.0.*",)
+
+    def test_llvm_comes_by_itself(self, tmp_path: Path) -> None:
+        module = KernelModule(module="demo.k", sources=("k.bc",))
+        settings = with_targets(tmp_path, module)
+        assert plan(settings, make_environment(tmp_path)) == ("cuda-toolkit[nvcc]==13.0.*", "llvmlite>=0.45")
+
+    def test_the_linker_of_device_code_is_of_the_same_release(self, tmp_path: Path) -> None:
+        module = KernelModule(module="demo.k", sources=("k.cu",), device_compiler="nvrtc", device_link="build")
+        assert plan(with_targets(tmp_path, module), make_environment(tmp_path)) == (
+            "cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*",
+            "nvidia-nvjitlink==13.0.*",
+        )
+
+    def test_without_a_host_compiler_kernels_go_to_nvrtc(self, tmp_path: Path) -> None:
+        module = KernelModule(module="demo.k", sources=("k.cu",))
+        environment = make_environment(tmp_path).with_variables({"PATH": str(tmp_path)})
+        assert plan(with_targets(tmp_path, module), environment) == ("cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*",)
+        both = (module, Extension(name="demo.a", sources=("k.cu",)))
+        assert plan(with_targets(tmp_path, *both), environment) == ("cuda-toolkit[nvcc,cccl]==13.0.*",)
 
     def test_ir_and_ptx_need_a_toolkit(self, tmp_path: Path) -> None:
         for source in ("k.ll", "k.bc", "k.ptx"):

@@ -17,14 +17,11 @@ Model = type[Project] | type[Extension] | type[Library] | type[KernelModule] | t
 ScopeName = Literal["project", "extension", "library", "kernel-module", "override"]
 
 NOT_IN_THIS_RELEASE: Mapping[str, str] = {
-    "instantiate": "write the instantiations in the source, as 'template __global__ void scale<float>(float*);'",
-    "device-link": "leave it out, and keep device code that belongs together in one source",
     "report": "leave it out",
-    "cache": "leave it out; the build folder keeps what has not changed",
 }
 """Keys that this release refuses, with what to do instead."""
 
-_OFFERED: Mapping[str, tuple[str, ...]] = {"device-compiler": ("nvcc",)}
+_OFFERED: Mapping[str, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ class Project:
     jobs: int | None = key("Compiles that run at once.", check="positive")
     profile: Literal["release", "dev", "debug"] = key("The kind of build.", default="release")
     report: str | None = key("A folder for a report of the build.")
-    cache: str | None = key("The artifact cache: a folder, or 'off'.")
+    cache: str | None = key("The folder of the artifact cache, or 'off'; if not set, one in the user's cache folder.")
 
 
 @dataclass(frozen=True, kw_only=True)

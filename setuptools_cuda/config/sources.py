@@ -19,10 +19,9 @@ _HOST = (".c", ".cc", ".cpp", ".cxx")
 SUFFIXES: Mapping[ScopeName, tuple[str, ...]] = {
     "extension": (*_HOST, ".C", ".c++", ".pyx", ".cu"),
     "library": (*_HOST, ".cu"),
-    "kernel-module": (".cu",),
+    "kernel-module": (".cu", ".ll", ".bc", ".ptx"),
 }
 """The suffixes of sources by the kind of target."""
-_LATER_SUFFIXES = (".ll", ".bc", ".ptx")
 # nvcc hands its commands to a shell: these would be read by it within double quotes.
 _UNSAFE = ("$", "`", '"', "\\", "\n", "\r")
 _FILE_KEYS = ("sources", "exclude", "depends", "headers")
@@ -138,16 +137,17 @@ def _missing(pattern: str, *, tree: FileTree) -> Finding:
     plain = normalise(pattern)
     if is_wild(plain):
         deeper = "; '**' goes into folders, '*' does not" if "**" not in plain else ""
-        fix = (f"patterns begin at the folder of pyproject.toml{deeper}",)
-        return Finding(f"{shorten(pattern)} matches no file", Code.NO_MATCH, fix=fix)
+        where = f"patterns begin at the folder of pyproject.toml{deeper}"
+        return Finding(f"{shorten(pattern)} matches no file", Code.NO_MATCH, fix=(where,))
     folder, _, name = plain.rpartition("/")
     around = tree.folder(folder)
     if name in around.folders:
-        fix = (f"write {plain + '/*.cu'!r} for the files in it",)
-        return Finding(f"{shorten(pattern)} is a folder", Code.MISSING_SOURCE, fix=fix)
+        listed = f"write {plain + '/*.cu'!r} for the files in it"
+        return Finding(f"{shorten(pattern)} is a folder", Code.MISSING_SOURCE, fix=(listed,))
     close = difflib.get_close_matches(name, sorted(around.files), n=1)
-    fix = (f"did you mean {f'{folder}/{close[0]}' if folder else close[0]!r}?",) if close else ()
-    return Finding(f"{shorten(pattern)} does not exist", Code.MISSING_SOURCE, fix=fix)
+    meant = f"did you mean {f'{folder}/{close[0]}' if folder else close[0]!r}?" if close else ""
+    fix = meant or "paths begin at the folder of pyproject.toml"
+    return Finding(f"{shorten(pattern)} does not exist", Code.MISSING_SOURCE, fix=(fix,))
 
 
 def _find_unsafe(files: Sequence[str]) -> Finding | None:
@@ -155,8 +155,8 @@ def _find_unsafe(files: Sequence[str]) -> Finding | None:
     if not bad:
         return None
     why = ("why", "nvcc hands file names to a shell, which would change this one")
-    fix = ('rename it without $, `, ", \\ and line breaks, in UTF-8',)
-    return Finding(f"{_some(bad)} cannot reach nvcc unchanged", Code.UNSAFE_PATH, details=(why,), fix=fix)
+    rename = 'rename it without $, `, ", \\ and line breaks, in UTF-8'
+    return Finding(f"{_some(bad)} cannot reach nvcc unchanged", Code.UNSAFE_PATH, details=(why,), fix=(rename,))
 
 
 def _is_utf8(text: str) -> bool:
@@ -169,9 +169,6 @@ def _is_utf8(text: str) -> bool:
 
 def _find_unknown_suffix(files: Sequence[str], *, suffixes: Sequence[str]) -> Finding | None:
     strange = [file for file in files if PurePosixPath(file).suffix not in suffixes]
-    later = [file for file in strange if PurePosixPath(file).suffix in _LATER_SUFFIXES]
-    if later and tuple(suffixes) == SUFFIXES["kernel-module"]:
-        return Finding(f"{_some(later)}: this release builds kernel modules from .cu", Code.NOT_AVAILABLE)
     if not strange:
         return None
     fix = ("name the sources by suffix, as 'src/*.cu', or leave the others out with 'exclude'",)

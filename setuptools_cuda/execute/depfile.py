@@ -1,12 +1,8 @@
-"""Dependency files: read as compilers write them, written as ninja reads them. Pure."""
+"""Dependency files as compilers write them. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-
-_READABLE = re.compile(r"""[a-zA-Z0-9+?"'&,/_:.~(){}%=@\[\]!\-\\ #$^\x80-\U0010ffff\udc80-\udcff]+""")
-"""Paths that ninja's depfile reader takes, some characters escaped (ninja 1.13, depfile_parser.in.cc)."""
+from collections.abc import Iterable
 
 
 def parse_depfile(text: str) -> tuple[str, ...]:
@@ -16,45 +12,32 @@ def parse_depfile(text: str) -> tuple[str, ...]:
     ': ' is the target, which nvcc leaves unescaped (CUDA compiler driver document, "-MD").
     """
     _, _, rest = text.replace("\\\r\n", " ").replace("\\\n", " ").partition(": ")
-    words: list[str] = []
-    word: list[str] = []
-    characters = iter(rest)
+    line = rest.lstrip(" \t\r\n").partition("\n")[0].replace("\t", " ").replace("\r", " ")
+    words = line.split(" ") if "\\" not in line and "$" not in line else _split_escaped(line)
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _split_escaped(line: str) -> list[str]:
+    words: list[str] = [""]
+    characters = iter(line)
     for character in characters:
         if character == "\\":
             following = next(characters, "")
-            word.append(following if following in {" ", "#", "\\"} else "\\" + following)
+            words[-1] += following if following in {" ", "#", "\\"} else "\\" + following
         elif character == "$":
             following = next(characters, "")
-            word.append("$" if following == "$" else "$" + following)
-        elif character == "\n" and not _in_rule(words, word):
-            break
-        elif character in " \t\r\n":
-            _end(words, word)
+            words[-1] += "$" if following == "$" else "$" + following
+        elif character == " ":
+            words.append("")
         else:
-            word.append(character)
-    _end(words, word)
-    return tuple(dict.fromkeys(words))
-
-
-def _in_rule(words: Sequence[str], word: Sequence[str]) -> bool:
-    return not words and not word
-
-
-def _end(words: list[str], word: list[str]) -> None:
-    if word:
-        words.append("".join(word))
-        word.clear()
+            words[-1] += character
+    return words
 
 
 def render_depfile(target: str, inputs: Iterable[str]) -> str:
-    """Return a depfile for ninja, with each special character escaped."""
+    """Return a depfile with each special character escaped."""
     lines = " \\\n  ".join(_escape(path) for path in inputs)
     return f"{_escape(target)}: {lines}\n"
-
-
-def find_unreadable(inputs: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths that no depfile can say to ninja."""
-    return tuple(path for path in inputs if not _READABLE.fullmatch(path))
 
 
 def _escape(path: str) -> str:

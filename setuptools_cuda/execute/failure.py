@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.execute.fields import read_fields
+from setuptools_cuda.execute.memory import was_out_of_memory
 
 LINES = 20
 """Lines of a compiler's output that a message shows, from its first error on."""
 _ERROR = re.compile(
-    r"\b(?:fatal\s*)?error\b|\bfatal\b|undefined reference|No such file|multiple definition|cannot find", re.I
+    r"\b(?:fatal\s*)?error\b|\bfatal\b|undefined reference|No such file|multiple definition|cannot find"
+    r"|final link failed|No space left",
+    re.I,
 )
-_KILLED = re.compile(r"died due to signal 9|Killed signal terminated|signal 9|\bKilled\b")
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_FREE = "free some space where the project and where TMPDIR (else /tmp) lies, and build again"
 HINTS = (
     (re.compile(r"Unsupported \.version"), "the toolkit mixes releases: install one release of all its wheels"),
     (
@@ -22,7 +27,10 @@ HINTS = (
         "the toolkit's C++ libraries are missing: add the wheel nvidia-cuda-cccl",
     ),
     (re.compile(r"unsupported GNU version|unsupported clang version"), "set host-compiler to an older compiler"),
-    (re.compile(r"Unresolved extern function"), "set rdc = true for the target, so that device code is linked"),
+    (
+        re.compile(r"Unresolved extern function"),
+        'set rdc = true for the target (for a kernel module: device-link = "build"), so that device code is linked',
+    ),
     (re.compile(r"Python\.h: No such file"), "install the headers of this Python (python3-dev on Debian)"),
     # process.py shows a byte that is not UTF-8 so.
     (re.compile(r"invalid multibyte|unrecognized token\n.*\\x[89a-f]"), "save the source in UTF-8"),
@@ -43,17 +51,44 @@ def describe_failure(record: dict[str, Any]) -> Problem:
     return Problem(code, what, details=tuple(details), fix=fix)
 
 
+def read_failure(path: Path) -> dict[str, Any]:
+    """Return the record of a failed job that its runner left. Raises OSError, ValueError."""
+    fields = read_fields(str(path))
+    one = ("kind", "title", "source", "architecture", "status", "attempts", "output", "time")
+    return {**fields, **{name: fields[name][0] for name in one}}
+
+
+def describe_stop(output: str) -> Problem:
+    """Return the problem that ninja ended without a record of a failed job; ``output`` is what it said."""
+    details = (("said", output),)
+    if _FULL.search(output):
+        return Problem(Code.DISK_FULL, "the disk became full during the build", details=details, fix=(_FREE,))
+    return Problem(Code.TOOL_FAILED, "ninja, which runs the compilers, did not finish", details=details)
+
+
 def _classify(record: dict[str, Any], *, output: str) -> tuple[Code, str, tuple[str, ...]]:
     title = record["title"]
     if _FULL.search(output):
-        return Code.DISK_FULL, f"the disk became full while {title} was made", ("free some space, and build again",)
-    if int(record["status"]) in {-9, 137} or _KILLED.search(output):
-        lower = ('set jobs (or MAX_JOBS) lower, or memory for this source, as memory = "4 GiB"',)
-        return Code.OUT_OF_MEMORY, f"the compiler of {title} was killed: most likely the machine is out of memory", lower
+        return Code.DISK_FULL, f"the disk became full while {title} was made", (_FREE,)
+    if was_out_of_memory(int(record["status"]), output=output):
+        return _describe_lack(title, attempts=int(record["attempts"]))
     fix = tuple(hint for pattern, hint in HINTS if pattern.search(output))
     if record["kind"] in {"link", "device-link", "archive"}:
         return Code.LINK_FAILED, f"{title} does not link", fix
     return Code.COMPILE_FAILED, f"{record['source'] or title} does not compile", fix
+
+
+def _describe_lack(title: str, *, attempts: int) -> tuple[Code, str, tuple[str, ...]]:
+    lower = 'set jobs (or MAX_JOBS) lower, or memory for this source, as memory = "4 GiB"'
+    what = f"the compiler of {title} was killed: most likely the machine is out of memory"
+    if attempts < 2:
+        return Code.OUT_OF_MEMORY, what, (lower,)
+    what = f"the compiler of {title} was killed, and again when it ran alone: there is too little memory for it"
+    fix = (
+        "give the machine or its container more memory, or swap; fewer architectures and NVCC_THREADS=1 need less",
+        "a source that is split into several needs less, too",
+    )
+    return Code.OUT_OF_MEMORY, what, fix
 
 
 def _first_error(output: str, *, status: int) -> str:

@@ -15,19 +15,22 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: IO[bytes]) -> None:
+    def lock_file(file: IO[bytes]) -> None:
         """Take an exclusive lock that ends when ``file`` is closed, also by a kill."""
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
 
 else:
     import fcntl
 
-    def _lock(file: IO[bytes]) -> None:
+    def lock_file(file: IO[bytes]) -> None:
         """Take an exclusive lock that ends when ``file`` is closed, also by a kill."""
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-SUBFOLDERS = ("scratch", "failures", "jobs", "order", "objects", "images", "generated", "libraries", "linked")
+SUBFOLDERS = (
+    *("scratch", "failures", "results", "jobs", "order", "records"),
+    *("objects", "images", "generated", "libraries", "linked"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,22 @@ class BuildFolder:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder: other builds, of this process or another, wait."""
-        with telling(self.path / "lock"), (self.path / "lock").open("ab") as file:
-            _lock(file)
-            yield
+    def locked(self) -> Iterator[IO[bytes]]:
+        """Hold the folder: other builds, of this process or another, wait. Gives the lock's file."""
+        with hold(self.path / "lock") as file:
+            yield file
+
+
+@contextlib.contextmanager
+def hold(lock: Path) -> Iterator[IO[bytes]]:
+    """Hold the file ``lock``: whoever else wants it waits. Raises BuildError where it cannot be made."""
+    with telling(lock):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("ab")
+    with file:
+        with telling(lock):
+            lock_file(file)
+        yield file
 
 
 @contextlib.contextmanager

@@ -1,10 +1,11 @@
-"""Makes ninja start jobs of a higher priority earlier. Pure."""
+"""Makes ninja start jobs in an order that is wished for. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from setuptools_cuda.execute.spec import job_name
 from setuptools_cuda.plan.values import Job
 
 
@@ -14,36 +15,39 @@ class Link:
 
     file: str
     after: tuple[str, ...]
+    """Links by their files, jobs by their names."""
 
 
-def plan_chain(jobs: Sequence[Job]) -> tuple[Link, ...]:
-    """Return a chain of links that makes the way from a job of high priority to the end of the build longer.
+def plan_chain(jobs: Sequence[Job], *, order: Mapping[str, tuple[float, ...]]) -> tuple[Link, ...]:
+    """Return a chain of links that makes the way from a job that is to start early to the end of the build longer.
 
     Ninja starts first what has the most steps after it (its critical path), whatever the order in
-    its file. The first link is the last step. There are none where all jobs have one priority.
+    its file. ``order`` is by name: the greater, the earlier. The first link is the last step. There
+    are none where all jobs have one place.
     """
-    ranks = {priority: rank for rank, priority in enumerate(sorted({job.priority for job in jobs}))}
+    ranks = {place: rank for rank, place in enumerate(sorted({order[job_name(job)] for job in jobs}))}
     if len(ranks) < 2:
         return ()
-    longest = max(_count_steps(jobs).values())
+    longest = max(count_steps(jobs).values())
     waiting: list[list[str]] = [[] for _ in range(longest * (len(ranks) - 1) + 1)]
     for job in jobs:
-        if ranks[job.priority]:
-            waiting[longest * ranks[job.priority]].extend(output.file for output in job.outputs)
+        if ranks[order[job_name(job)]]:
+            waiting[longest * ranks[order[job_name(job)]]].append(job_name(job))
     files = [f"order/{number}" for number in range(len(waiting))]
     return tuple(Link(file, (*files[number + 1 : number + 2], *waiting[number])) for number, file in enumerate(files))
 
 
-def _count_steps(jobs: Sequence[Job]) -> Mapping[str, int]:
-    """Return by output how many jobs run one after the other up to it."""
+def count_steps(jobs: Sequence[Job]) -> Mapping[str, int]:
+    """Return by name how many of the jobs run one after the other up to it."""
     makers = {output.file: job for job in jobs for output in job.outputs}
     steps: dict[str, int] = {}
 
-    def count(file: str) -> int:
-        if file not in makers:
-            return 0
-        if file not in steps:
-            steps[file] = 1 + max(map(count, makers[file].needs), default=0)
-        return steps[file]
+    def count(job: Job) -> int:
+        if job_name(job) not in steps:
+            before = {job_name(makers[need]): makers[need] for need in job.needs if need in makers}
+            steps[job_name(job)] = 1 + max(map(count, before.values()), default=0)
+        return steps[job_name(job)]
 
-    return {file: count(file) for file in makers}
+    for job in jobs:
+        count(job)
+    return steps

@@ -1,26 +1,42 @@
-"""A BuildPlan to files: writes the build folder, runs ninja, and reports the first error first."""
+"""A BuildPlan to files: decides what has to run, asks the cache, and lets ninja run the rest."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import ninja
-
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.execute.failure import describe_failure
+from setuptools_cuda.errors import BuildError
+from setuptools_cuda.execute.bounds import Bounds
+from setuptools_cuda.execute.check import FRESH, Verdict, check_job, in_order
 from setuptools_cuda.execute.folder import BuildFolder, telling
-from setuptools_cuda.execute.ninja_file import render_ninja, render_spec, spec_name
-from setuptools_cuda.execute.priorities import Link, plan_chain
-from setuptools_cuda.plan.values import BuildPlan
-from setuptools_cuda.process import run_streaming
+from setuptools_cuda.execute.ninja_run import prepare, run_ninja
+from setuptools_cuda.execute.results import find_result, take_result
+from setuptools_cuda.execute.scratch import remove_tree
+from setuptools_cuda.execute.session import Session
+from setuptools_cuda.execute.shared import SharedArtifacts
+from setuptools_cuda.execute.spec import job_name
+from setuptools_cuda.execute.writing import write_whole
+from setuptools_cuda.plan.values import BuildPlan, Job
 
 Echo = Callable[[str], None]
-REQUIRED = "required"
+LOG = "last-build.json"
+"""What the last build did with each job, in the build folder."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run came to."""
+
+    failed: Mapping[str, BuildError]
+    """Failures of optional targets, by name."""
+    made: tuple[str, ...] = ()
+    """Titles of the jobs that ran."""
+    fetched: tuple[str, ...] = ()
+    """Titles of those whose outputs came out of the cache."""
 
 
 def run_plan(
@@ -29,117 +45,154 @@ def run_plan(
     folder: BuildFolder,
     environment: Environment,
     optional: Mapping[str, Sequence[str]],
-    memory: int,
-    threads: int,
+    bounds: Bounds,
     echo: Echo,
-) -> dict[str, BuildError]:
-    """Build everything in ``plan``; return the failures of ``optional`` targets, by name.
+    cache: Path | None = None,
+    sites: Sequence[str] = (),
+) -> Ran:
+    """Build everything in ``plan``.
 
-    ``optional`` maps a target to its files; failures of all others raise BuildError.
+    ``optional`` maps a target to its files; failures of all others raise BuildError. ``cache`` is
+    the folder of the artifact cache, ``sites`` are those in which packages are installed.
     """
-    names = {target: f"optional-{number}" for number, target in enumerate(optional)}
     apart = {file for files in optional.values() for file in files}
     needed = [job for job in plan.jobs if not _only_for(job.used_by, optional)]
-    chain = plan_chain(needed)
-    ends = [o.file for job in needed for o in job.outputs if o.file not in apart]
-    groups = [(REQUIRED, [*ends, *(link.file for link in chain[:1])])]
-    groups += [(names[target], list(files)) for target, files in optional.items()]
+    needed = [job for job in needed if not any(output.file in apart for output in job.outputs)]
     folder.write()
-    with folder.locked():
-        _write_files(plan, folder=folder, memory=memory, threads=threads, groups=groups, chain=chain)
-        _run_ninja(REQUIRED, plan=plan, folder=folder, environment=environment, echo=echo)
-        return _run_optional(names, plan=plan, folder=folder, environment=environment, echo=echo)
+    with folder.locked() as lock, telling(folder.path):
+        session = Session(plan, folder=folder, variables=environment.variables, sites=sites)
+        shared = SharedArtifacts(cache, session=session, echo=echo)
+        run = _Run(session, shared, bounds, lock.fileno(), echo)
+        run.tidy()
+        try:
+            run.make(needed)
+            failed = run.make_optional(optional)
+        finally:
+            run.close()
+        return Ran(failed, tuple(run.made), tuple(run.fetched))
+
+
+def describe_run(ran: Ran, *, jobs: int) -> str:
+    """Return one line that says what had to be made and what had not."""
+    unchanged = jobs - len(ran.made) - len(ran.fetched)
+    parts = [(len(ran.made), "made"), (len(ran.fetched), "from the cache"), (unchanged, "unchanged")]
+    shown = ", ".join(f"{count} {how}" for count, how in parts if count)
+    return f"{jobs} files: {shown}" if jobs else "nothing to make"
 
 
 def _only_for(used_by: Sequence[str], optional: Mapping[str, Sequence[str]]) -> bool:
     return bool(used_by) and set(used_by) <= optional.keys()
 
 
-def _run_optional(
-    names: Mapping[str, str], *, plan: BuildPlan, folder: BuildFolder, environment: Environment, echo: Echo
-) -> dict[str, BuildError]:
-    failed: dict[str, BuildError] = {}
-    for target, name in names.items():
+@dataclass
+class _Run:
+    """A run under way."""
+
+    session: Session
+    shared: SharedArtifacts
+    bounds: Bounds
+    lock: int
+    echo: Echo
+    made: list[str] = field(default_factory=list)
+    fetched: list[str] = field(default_factory=list)
+    _log: list[dict[str, object]] = field(default_factory=list)
+    _verdicts: dict[str, Verdict] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Know the jobs by name."""
+        self._jobs = {job_name(job): job for job in self.session.plan.jobs}
+
+    def tidy(self) -> None:
+        """Take what a build that was killed has left: results count, the rest is removed."""
+        self._drain()
+        self.made.clear()
+        self._verdicts.clear()
+        folder = self.session.folder.path
+        for name in ("scratch", "failures", "results"):
+            for left in (folder / name).iterdir():
+                remove_tree(str(left))
+
+    def make(self, jobs: Sequence[Job]) -> None:
+        """Make what jobs make, and what they need. Raises BuildError."""
+        todo = [job for job in in_order(jobs, session=self.session) if self._judge(job).state != "fresh"]
+        if not todo:
+            return
+        known = {
+            job_name(job): verdict.record.needs
+            for job in todo
+            if (verdict := self._verdicts[job_name(job)]).state == "waits" and verdict.record
+        }
+        prepare(todo, session=self.session, bounds=self.bounds, known=known, lock=self.lock)
         try:
-            _run_ninja(name, plan=plan, folder=folder, environment=environment, echo=echo)
-        except BuildError as error:
-            failed[target] = error
-    return failed
+            run_ninja(self.session, bounds=self.bounds, lock=self.lock, echo=self.echo, after_line=self._drain)
+        finally:
+            self._drain()
 
+    def make_optional(self, optional: Mapping[str, Sequence[str]]) -> dict[str, BuildError]:
+        """Make the files of each optional target; return the failures."""
+        failed: dict[str, BuildError] = {}
+        for target, files in optional.items():
+            try:
+                self.make([self.session.makers[file] for file in files])
+            except BuildError as error:
+                failed[target] = error
+        return failed
 
-def _write_files(
-    plan: BuildPlan,
-    *,
-    folder: BuildFolder,
-    memory: int,
-    threads: int,
-    groups: Sequence[tuple[str, Sequence[str]]],
-    chain: Sequence[Link],
-) -> None:
-    python = (sys.executable,)
-    text = render_ninja(plan, folder=folder, python=python, memory=memory, groups=groups, chain=chain)
-    with telling(folder.path):
-        for link in chain:
-            (folder.path / link.file).touch()
-        for job in plan.jobs:
-            write_if_changed(folder.path / "jobs" / spec_name(job), render_spec(job, folder=folder))
-        write_if_changed(folder.path / "run.json", json.dumps({"root": str(folder.root), "threads": threads}))
-        write_if_changed(folder.path / "build.ninja", text)
-        for record in (folder.path / "failures").iterdir():
-            record.unlink()
+    def _judge(self, job: Job) -> Verdict:
+        """Return whether a job has to run, after the cache was asked."""
+        name = job_name(job)
+        known = self._verdicts.get(name)
+        if known is not None and known.state == "fresh":
+            return known
+        verdict = check_job(job, session=self.session, verdicts=self._verdicts)
+        if verdict.state == "stale" and self._are_fresh(job.needs) and self.shared.fetch(job):
+            self.fetched.append(job.title)
+            self._note(job, how="fetched", reason=verdict.reason)
+            verdict = FRESH
+        self._verdicts[name] = verdict
+        self._reasons[name] = verdict.reason
+        return verdict
 
+    def _are_fresh(self, needs: Sequence[str]) -> bool:
+        makers = self.session.makers
+        return all(self._verdicts[job_name(makers[need])].state == "fresh" for need in needs if need in makers)
 
-def write_if_changed(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` unless it holds it already; whole or not at all."""
-    data = text.encode("utf-8", "surrogateescape")
-    if path.is_file() and path.read_bytes() == data:
-        return
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    def _drain(self) -> None:
+        """Take the results of the jobs that have ended since."""
+        folder = self.session.folder.path / "results"
+        found = [(path, find_result(path)) for path in folder.iterdir() if path.name in self._jobs]
+        for path, result in sorted(found, key=lambda pair: pair[1].ended if pair[1] else 0):
+            job = self._jobs[path.name]
+            if result is not None and not result.kept:
+                record = take_result(job, result, session=self.session)
+                self.shared.store(job, record, said=result.said)
+                self.made.append(job.title)
+                numbers = {"seconds": result.seconds, "cpu": result.cpu, "memory": result.memory}
+                times = {"started": result.started, "ended": result.ended, "threads": result.threads}
+                self._note(job, how="made", reason=self._reasons.get(path.name, ""), **numbers, **times)
+            if result is not None:
+                self._verdicts[path.name] = FRESH
+            path.unlink()
 
+    def _note(self, job: Job, *, how: str, reason: str, **facts: float) -> None:
+        about = {"name": job_name(job), "title": job.title, "kind": job.kind, "how": how, "reason": reason}
+        self._log.append({**about, **facts})
 
-def _run_ninja(group: str, *, plan: BuildPlan, folder: BuildFolder, environment: Environment, echo: Echo) -> None:
-    argv = [
-        str(Path(ninja.BIN_DIR) / ("ninja.exe" if os.name == "nt" else "ninja")),
-        *("-f", folder.relative("build.ninja")),
-        *("-j", str(plan.parallel)),
-        group,
-    ]
-    output = _Output(echo)
-    # The host compiler is in each command; told twice in other words, nvcc would warn of it.
-    inherited = {name: value for name, value in environment.variables.items() if name != "NVCC_CCBIN"}
-    variables = {**inherited, "NINJA_STATUS": "[%f/%t] ", "PWD": str(folder.root)}
-    with telling(folder.path):
-        status = run_streaming(argv, variables=variables, cwd=folder.root, on_line=output.line)
-    if status != 0:
-        raise _failure(folder, output=output, status=status)
+    def close(self) -> None:
+        """Keep what the next build will want to know."""
+        session = self.session
+        session.digests.save()
+        if self.made:
+            session.history.save()
+        for job in session.plan.jobs:
+            self._write_parts(job)
+        log = {"at": time.time(), "parallel": self.bounds.parallel, "jobs": self._log}
+        write_whole(session.folder.path / LOG, json.dumps(log, indent=1).encode())
+        self.shared.close()
 
-
-class _Output:
-    """What ninja prints: progress and warnings are passed on, the noise around a failure is kept back."""
-
-    def __init__(self, echo: Echo) -> None:
-        self._echo = echo
-        self._failing = False
-        self.kept: list[str] = []
-
-    def line(self, text: str) -> None:
-        """Take one line."""
-        if text.startswith("FAILED: "):
-            self._failing = True
-        elif text.startswith("["):
-            self._failing = False
-        if self._failing or text.startswith("ninja: "):
-            self.kept.append(text)
-        else:
-            self._echo(text)
-
-
-def _failure(folder: BuildFolder, *, output: _Output, status: int) -> BuildError:
-    records = [json.loads(path.read_text("utf-8")) for path in (folder.path / "failures").glob("*.json")]
-    if records:
-        first = min(records, key=lambda record: int(record["time"]))
-        return BuildError(describe_failure(first))
-    text = "\n".join(output.kept) or f"ninja ended with status {status}"
-    return BuildError(Problem(Code.TOOL_FAILED, "the build did not run", details=(("ninja", text),)))
+    def _write_parts(self, job: Job) -> None:
+        """Keep the parts of a key, to be compared with those of another build."""
+        path = self.session.record_path(job).with_suffix(".key")
+        if any(row["name"] == job_name(job) for row in self._log):
+            path.write_text(self.session.fingerprint(job).render(), "utf-8")

@@ -8,12 +8,14 @@ from typing import Any
 
 from setuptools.command.bdist_wheel import bdist_wheel
 
+from setuptools_cuda.execute.folder import hold
 from setuptools_cuda.frontends import limited_api
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.build_cuda import MANIFEST
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.project import CudaProject
+from setuptools_cuda.pipeline import FOLDER
 
 
 class BdistWheel(bdist_wheel):
@@ -23,6 +25,13 @@ class BdistWheel(bdist_wheel):
     def cuda_project(self) -> CudaProject:
         """Return the project that the wheel is made of."""
         return find_or_make_project(self.distribution)
+
+    def run(self) -> None:
+        """Make the wheel, one at a time: setuptools' folders below ``build`` are the same for all builds."""
+        command: Any = self.get_finalized_command("build")
+        folder = self.cuda_project.root / command.build_base / FOLDER
+        with told_by_setuptools(), hold(folder / "wheel.lock"):
+            super().run()
 
     def finalize_options(self) -> None:
         """Take the wheel's tag from the extensions that keep to the limited API."""

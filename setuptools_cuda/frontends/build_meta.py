@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import TypeAlias
 
 from setuptools import build_meta as setuptools_backend
 
-from setuptools_cuda.errors import BuildError
+from setuptools_cuda.config.pyproject import find_table
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends.session import ConfigSettings, Session, open_session, without_ours
 from setuptools_cuda.resolution.pip_step import plan_requirements
 
@@ -68,8 +70,9 @@ def build_wheel(
     metadata_directory: Folder | None = None,
 ) -> str:
     """Build the wheel, and return its name (PEP 517)."""
-    with _hook(config_settings):
-        return setuptools_backend.build_wheel(wheel_directory, without_ours(config_settings), metadata_directory)
+    with _hook(config_settings) as session:
+        name = setuptools_backend.build_wheel(wheel_directory, without_ours(config_settings), metadata_directory)
+        return _made_with_us(name, folder=wheel_directory, session=session)
 
 
 def build_editable(
@@ -78,8 +81,24 @@ def build_editable(
     metadata_directory: Folder | None = None,
 ) -> str:
     """Build the editable wheel, and return its name (PEP 660)."""
-    with _hook(config_settings):
-        return setuptools_backend.build_editable(wheel_directory, without_ours(config_settings), metadata_directory)
+    with _hook(config_settings) as session:
+        name = setuptools_backend.build_editable(wheel_directory, without_ours(config_settings), metadata_directory)
+        return _made_with_us(name, folder=wheel_directory, session=session)
+
+
+def _made_with_us(name: str, *, folder: Folder, session: Session) -> str:
+    """Return ``name``, unless setuptools never called us: a wheel without what the table asks for is no success."""
+    if session.projects or find_table(Path.cwd()) is None:
+        return name
+    Path(folder, name).unlink(missing_ok=True)
+    raise BuildError(
+        Problem(
+            Code.NOT_AVAILABLE,
+            "setuptools did not call setuptools_cuda, so the wheel would lack all that the table asks for",
+            details=(("why", "its entry points are not installed: it was only put on sys.path"),),
+            fix=("install the distribution setuptools-cuda-build into the build environment",),
+        )
+    )
 
 
 def _with_toolchain(find: Callable[..., list[str]], config_settings: ConfigSettings | None) -> list[str]:

@@ -8,11 +8,14 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem, raise_if_any
 from setuptools_cuda.plan.compiles import Compiles
+from setuptools_cuda.plan.device_jobs import DeviceJobs
 from setuptools_cuda.plan.extensions import check_packaged, limited_api_defines, plan_extension
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.kernel_modules import plan_kernel_module
 from setuptools_cuda.plan.libraries import in_link_order, plan_library
 from setuptools_cuda.plan.linking import CUDA_PREFIX
+from setuptools_cuda.plan.options import check_places
+from setuptools_cuda.plan.places import Places
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
 from setuptools_cuda.resolution.architecture_codes import describe_codes
@@ -30,8 +33,10 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
         python_includes=_python_includes(settings, facts=facts),
         python_defines=_python_defines(settings, facts=facts),
         namespace=namespace,
+        places=_places(facts),
     )
-    planning = Planning(settings=settings, facts=facts, compiles=compiles)
+    device = DeviceJobs(project=settings.project, tools=facts.device, namespace=namespace)
+    planning = Planning(settings=settings, facts=facts, compiles=compiles, device=device)
     planning.notes.extend(_toolchain_notes(facts))
     for library in in_link_order(settings):
         plan_library(library, planning=planning)
@@ -41,6 +46,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
         plan_extension(extension, planning=planning)
     for module in settings.kernel_modules:
         plan_kernel_module(module, planning=planning)
+    planning.problems.extend(check_places(facts))
     planning.problems.extend(_unknown_libraries(settings))
     planning.problems.extend(_same_destinations(planning))
     raise_if_any(dict.fromkeys(planning.problems))
@@ -49,7 +55,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
 
 def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
     facts = planning.facts
-    jobs = (*planning.compiles.jobs(facts.toolchain), *planning.jobs)
+    jobs = (*planning.compiles.jobs(facts.toolchain), *planning.device.jobs(), *planning.jobs)
     notes = (*planning.notes, *planning.compiles.repeated_notes(), *_requirement_notes(planning.requirements))
     return BuildPlan(
         jobs=jobs,
@@ -61,8 +67,19 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         requirements=tuple(planning.requirements),
         toolchain_identity=facts.toolchain.identity if facts.toolchain else "",
         parallel=facts.jobs or facts.cpus,
+        tools=_tools(facts),
+        places=planning.compiles.places.folders,
         facts=_manifest_facts(facts),
     )
+
+
+def _tools(facts: Facts) -> dict[str, str]:
+    return {name: str(path) for name, path in facts.device.paths.items()} if facts.device else {}
+
+
+def _places(facts: Facts) -> Places:
+    includes = facts.python.include_dirs if facts.python else ()
+    return Places(sites=facts.sites, environment=facts.virtual_environment, python_includes=includes)
 
 
 def _python_includes(settings: Settings, *, facts: Facts) -> tuple[str, ...]:
@@ -86,15 +103,18 @@ def _toolchain_notes(facts: Facts) -> Iterable[str]:
 
 
 def _summary(facts: Facts, *, jobs: tuple[Job, ...]) -> str:
-    toolchain, requested = facts.toolchain, facts.architectures
-    if toolchain is None or requested is None:
+    toolkit, requested = facts.toolkit, facts.architectures
+    if toolkit is None or requested is None:
         return "no CUDA compiler: host sources alone are built"
     passes = [job for job in jobs if job.kind == "cuda"]
-    device_compiles = sum(len(job.codes) for job in passes)
+    device = [job for job in jobs if job.kind == "device"]
+    device_compiles = sum(len(job.codes) for job in passes) + len(device)
+    sources = len(passes) + len({job.inputs[0] for job in device if job.inputs})
+    host = facts.toolchain.host_compiler if facts.toolchain else None
+    shown = f"{host} ({host.found_via.text})" if host else "no host compiler"
     return (
-        f"CUDA {toolchain.version} ({toolchain.found_via.text}), {toolchain.host_compiler} "
-        f"({toolchain.host_compiler.found_via.text}), for {describe_codes(requested.codes)} "
-        f"({requested.found_via.text}): {len(passes)} CUDA sources, {device_compiles} device compiles"
+        f"CUDA {toolkit.version} ({toolkit.found_via.text}), {shown}, for {describe_codes(requested.codes)} "
+        f"({requested.found_via.text}): {sources} CUDA sources, {device_compiles} device compiles"
     )
 
 
@@ -104,13 +124,13 @@ def _requirement_notes(requirements: Iterable[str]) -> Iterable[str]:
 
 
 def _manifest_facts(facts: Facts) -> dict[str, object]:
-    toolchain, requested = facts.toolchain, facts.architectures
-    if toolchain is None or requested is None:
+    toolkit, requested = facts.toolkit, facts.architectures
+    if toolkit is None or requested is None:
         return {"toolkit": None}
-    host = toolchain.host_compiler
+    host = facts.toolchain.host_compiler if facts.toolchain else None
     return {
-        "toolkit": {"release": str(toolchain.release), "version": toolchain.version},
-        "host_compiler": {"family": host.family, "version": ".".join(map(str, host.version))},
+        "toolkit": {"release": str(toolkit.release), "version": toolkit.version},
+        "host_compiler": {"family": host.family, "version": ".".join(map(str, host.version))} if host else None,
         "architectures": [describe_codes([code]) for code in requested.codes],
     }
 

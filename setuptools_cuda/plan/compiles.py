@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from setuptools_cuda.config.model import Project
@@ -19,12 +19,15 @@ from setuptools_cuda.plan.options import (
     is_compressed,
     launcher_of,
     nvcc_command,
+    place_options,
     profile_options,
+    program,
     reproducible_options,
 )
-from setuptools_cuda.plan.paths import digest, object_name
+from setuptools_cuda.plan.paths import digest, object_name, without_suffix
+from setuptools_cuda.plan.places import Places
 from setuptools_cuda.plan.values import Job, Output
-from setuptools_cuda.resolution.architecture_codes import describe_codes, render_gencode
+from setuptools_cuda.resolution.architecture_codes import describe_codes, merge_codes, render_gencode
 from setuptools_cuda.resolution.values import Code, Toolchain
 
 OBJECT, FATBIN, LTOIR = "object", "fatbin", "ltoir"
@@ -41,12 +44,20 @@ class CudaPass:
     rdc: bool
     mode: str = ""
     """nvcc's phase option where it is not for the outputs to decide: ``-ltoir``."""
+    place_options: tuple[str, ...] = ()
     memory: int = 0
     priority: int = 0
     wants: dict[str, str] = field(default_factory=dict)
     """Role to file, in the order asked for."""
     used_by: dict[str, None] = field(default_factory=dict)
     depends: dict[str, None] = field(default_factory=dict)
+    instantiate: tuple[str, ...] = ()
+    """Instantiations of the source's templates: nvcc then compiles a source of ours that includes it."""
+
+    @property
+    def unit(self) -> str:
+        """Return that source, relative to the build folder; '' where there is none."""
+        return f"generated/{self.key}/{without_suffix(self.source).rsplit('/', 1)[-1]}.cu" if self.instantiate else ""
 
     def want(self, role: str, *, target: str) -> str:
         """Return the file of ``role``, relative to the build folder, and note that ``target`` uses it."""
@@ -72,6 +83,7 @@ class Compiles:
     """The limited API, where all extensions of the project build for the same one."""
     namespace: str = ""
     """Part of every key: plans of one build folder that ask for other outputs do not undo each other."""
+    places: Places = field(default_factory=Places)
     _passes: dict[str, CudaPass] = field(default_factory=dict)
     _host: dict[str, Job] = field(default_factory=dict)
 
@@ -90,7 +102,9 @@ class Compiles:
 
     def ltoir(self, options: SourceOptions, *, code: Code, toolchain: Toolchain) -> CudaPass:
         """Return the pass that makes LTO-IR of a source, for one architecture."""
-        words = cuda_options(options, python_includes=self.python_includes)
+        # Functions that other sources call are kept in relocatable code alone.
+        rdc = ("-rdc=true",) if options.rdc else ()
+        words = (*cuda_options(options, python_includes=self.python_includes), *rdc)
         number = str(code.architecture)
         gencode = f"-gencode=arch=compute_{number},code=lto_{number}"
         return self._pass(options, words=(gencode, *words), codes=(code,), toolchain=toolchain, mode="-ltoir")
@@ -99,8 +113,13 @@ class Compiles:
         self, options: SourceOptions, *, words: Sequence[str], codes: Sequence[Code], toolchain: Toolchain, mode: str
     ) -> CudaPass:
         rdc = "rdc" if options.rdc else "whole"
-        key = digest(self.namespace, options.source, *words, "", rdc, mode, toolchain.identity)
-        fresh = CudaPass(options.source, key, tuple(words), tuple(codes), options.rdc, mode)
+        # A source of ours names the one that it includes from the project's root.
+        words = (*words, "-I.") if options.instantiate else words
+        stable = self.places.stable(words)
+        key = digest(self.namespace, options.source, *stable, "", *options.instantiate, rdc, mode, toolchain.identity)
+        maps = place_options(stable, places=self.places, nvcc=True)
+        fresh = CudaPass(options.source, key, stable, tuple(codes), options.rdc, mode, maps)
+        fresh.instantiate = options.instantiate
         found = self._passes.setdefault(key, fresh)
         found.memory = max(found.memory, options.memory)
         found.priority = max(found.priority, options.priority)
@@ -111,15 +130,18 @@ class Compiles:
         self, options: SourceOptions, *, target: str, command: Sequence[str], generated_by: Job | None = None
     ) -> str:
         """Return the object of a C or C++ source, compiled by ``command`` with the source's options."""
-        words = (*command, *host_options(options, facts=self.facts), PREFIX_MAP)
+        stable = self.places.stable((*command, *host_options(options, facts=self.facts), PREFIX_MAP))
+        words = (*stable, *place_options(stable, places=self.places, nvcc=False))
         identity = self.facts.toolchain.identity if self.facts.toolchain else ""
-        key = digest(options.source, *words, identity)
-        file = f"objects/{object_name(options.source, key=key)}"
+        named = self.places.path(options.source)
+        key = digest(named, *words, identity)
+        file = f"objects/{object_name(named, key=key)}"
         source = generated_by.outputs[0].file if generated_by else options.source
+        argument = _in_build(source) if generated_by else named
         job = Job(
             key=key,
             kind="host",
-            argv=(*words, "-MD", "-MF", DEPFILE, "-c", _in_build(source) if generated_by else source, "-o", OUT),
+            argv=(*words, "-MD", "-MF", DEPFILE, "-c", argument, "-o", OUT),
             inputs=() if generated_by else (source, *options.depends),
             needs=(source,) if generated_by else (),
             outputs=(Output(OBJECT, file),),
@@ -136,11 +158,13 @@ class Compiles:
     def cython(self, options: SourceOptions, *, module: str, cplus: bool, executable: str, target: str) -> Job:
         """Return the job that makes C or C++ of a .pyx."""
         suffix = "cpp" if cplus else "c"
-        argv = (
-            *(executable, "-m", "cython", "--module-name", module, "-M"),
-            *(("--cplus",) if cplus else ()),
-            *(f"-I{folder}" for folder in options.include_dirs),
-            *(options.source, "-o", OUT),
+        argv = self.places.stable(
+            (
+                *(executable, "-m", "cython", "--module-name", module, "-M"),
+                *(("--cplus",) if cplus else ()),
+                *(f"-I{folder}" for folder in options.include_dirs),
+                *(options.source, "-o", OUT),
+            )
         )
         key = digest(*argv)
         job = Job(
@@ -164,23 +188,23 @@ class Compiles:
         return toolchain is not None and is_compressed(compress_options(self.project, release=toolchain.release))
 
     def codes_of(self, *targets: str) -> tuple[Code, ...]:
-        """Return every distinct code that is compiled for one of ``targets``, in canonical order."""
+        """Return what is compiled for ``targets`` together, each architecture once, in canonical order."""
         passes = (one for one in self._passes.values() if not one.used_by.keys().isdisjoint(targets))
-        distinct = dict.fromkeys(code for one in passes for code in one.codes)
-        return tuple(sorted(distinct, key=lambda code: (code.architecture, code.virtual, code.real)))
+        return merge_codes(code for one in passes for code in one.codes)
 
     def jobs(self, toolchain: Toolchain | None) -> tuple[Job, ...]:
         """Return all compiles: higher priority first, then CUDA before host sources."""
         launcher = launcher_of(self.project, toolchain=toolchain)
         render = functools.partial(_render_pass, toolchain=toolchain, root=self.facts.root, launcher=launcher)
-        cuda = (job for one in self._passes.values() for job in render(one))
-        host = (replace(job, argv=(*launcher, *job.argv)) if job.kind == "host" else job for job in self._host.values())
+        units = (unit_job(one) for one in self._passes.values() if one.unit)
+        cuda = (*units, *(job for one in self._passes.values() for job in render(one)))
+        host = (_launched(job, launcher=launcher) if job.kind == "host" else job for job in self._host.values())
         return tuple(sorted((*cuda, *host), key=lambda job: (-job.priority, -len(job.codes))))
 
     def repeated_notes(self) -> tuple[str, ...]:
         """Return a line for each source that has to be compiled more than once."""
         by_source: dict[str, list[CudaPass]] = {}
-        for one in self._passes.values():
+        for one in (one for one in self._passes.values() if not one.mode):
             by_source.setdefault(one.source, []).append(one)
         return tuple(_compiled_again(source, passes) for source, passes in by_source.items() if len(passes) > 1)
 
@@ -201,6 +225,10 @@ def _joined(one: Job, other: Job) -> Job:
     )
 
 
+def _launched(job: Job, *, launcher: Sequence[str]) -> Job:
+    return replace(job, argv=(*launcher, *job.argv), launched=True) if launcher else job
+
+
 def _in_build(file: str) -> str:
     return f"{{build}}/{file}"
 
@@ -211,30 +239,33 @@ def _render_pass(one: CudaPass, *, toolchain: Toolchain | None, root: str, launc
         raise ValueError("a CUDA pass needs a toolchain")
     objects = {role: file for role, file in one.wants.items() if role == OBJECT}
     images = {role: file for role, file in one.wants.items() if role != OBJECT}
-    command = nvcc_command(toolchain, root=root)
+    command, lacks = nvcc_command(toolchain, root=root), toolchain.lacks
     if not launcher or not objects:
-        yield _job(one, command=command, mode=_mode(one), wants=one.wants, keeping=True)
+        yield _job(one, command=command, mode=_mode(one), wants=one.wants, keeping=True, lacks=lacks)
         return
     phase = "-dc" if one.rdc else "-c"
-    yield _job(one, command=(*launcher, *command), mode=phase, wants=objects, keeping=False)
+    yield _job(one, command=(*launcher, *command), mode=phase, wants=objects, keeping=False, lacks=lacks)
     if images:
-        yield _job(one, command=command, mode="-fatbin", wants=images, keeping=True)
+        yield _job(one, command=command, mode="-fatbin", wants=images, keeping=True, lacks=lacks)
 
 
-def _job(one: CudaPass, *, command: Sequence[str], mode: str, wants: Mapping[str, str], keeping: bool) -> Job:
+def _job(
+    one: CudaPass, *, command: Sequence[str], mode: str, wants: Mapping[str, str], keeping: bool, lacks: Collection[str]
+) -> Job:
     argv = (
         *command,
         mode,
         *one.options,
-        *reproducible_options(one.source, key=one.key, keeping=keeping),
-        *("-MD", "-MF", DEPFILE, one.source, "-o", OUT),
+        *reproducible_options(one.source, key=one.key, keeping=keeping, lacks=lacks),
+        *one.place_options,
+        *("-MD", "-MF", DEPFILE, _in_build(one.unit) if one.unit else one.source, "-o", OUT),
     )
     return Job(
         key=one.key if keeping else digest(one.key, "launched"),
         kind="cuda",
         argv=argv,
         inputs=(one.source, *one.depends),
-        needs=(),
+        needs=(one.unit,) if one.unit else (),
         outputs=tuple(Output(role, file) for role, file in wants.items()),
         title=f"{one.source} for {describe_codes(one.codes)}",
         used_by=tuple(one.used_by),
@@ -242,6 +273,22 @@ def _job(one: CudaPass, *, command: Sequence[str], mode: str, wants: Mapping[str
         depfile=True,
         memory=one.memory,
         priority=one.priority,
+        launched=not keeping,
+    )
+
+
+def unit_job(one: CudaPass) -> Job:
+    """Return the job that writes the source with a pass's instantiations."""
+    words = (word for expression in one.instantiate for word in ("--instantiate", expression))
+    return Job(
+        key=digest(one.key, "unit"),
+        kind="device",
+        argv=(*program("device_unit.py"), "--include", one.source, *words, "--output", OUT),
+        inputs=(),
+        needs=(),
+        outputs=(Output("source", one.unit),),
+        title=f"the instantiations of {one.source}",
+        used_by=tuple(one.used_by),
     )
 
 

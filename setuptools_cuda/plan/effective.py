@@ -43,10 +43,13 @@ class SourceOptions:
     flags: Flags = NO_FLAGS
     defines: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
-    device_compiler: DeviceCompiler = "nvcc"
+    device_compilers: tuple[DeviceCompiler, ...] = ()
+    """Those named for the source, the most general first; one that does not read it does not count."""
     rdc: bool = False
     memory: int = 0
     priority: int = 0
+    instantiate: tuple[str, ...] = ()
+    """Instantiations of its kernel templates, as 'scale<float>'."""
     depends: tuple[str, ...] = ()
     """Files besides the source and what it includes, after whose change it is compiled again."""
 
@@ -131,7 +134,9 @@ def _base(target: Target, *, project: Project, facts: Facts) -> SourceOptions:
         flags=package_flags + project.flags + target.flags,
         defines=package_defines + project.defines + target.defines,
         include_dirs=project.include_dirs + target.include_dirs + package_includes,
-        device_compiler=getattr(target, "device_compiler", None) or project.device_compiler or "nvcc",
+        device_compilers=tuple(
+            name for name in (project.device_compiler, getattr(target, "device_compiler", None)) if name is not None
+        ),
         rdc=target.rdc,
         memory=parse_memory(target.memory) if target.memory else 0,
         priority=target.priority or 0,
@@ -178,7 +183,7 @@ def _apply(options: SourceOptions, *, overrides: Iterator[Override]) -> SourceOp
             flags=options.flags + o.flags,
             defines=options.defines + o.defines,
             include_dirs=options.include_dirs + o.include_dirs,
-            device_compiler=o.device_compiler or options.device_compiler,
+            device_compilers=(*options.device_compilers, *((o.device_compiler,) if o.device_compiler else ())),
             memory=parse_memory(o.memory) if o.memory else options.memory,
             priority=options.priority if o.priority is None else o.priority,
         )

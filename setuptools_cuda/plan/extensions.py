@@ -59,10 +59,15 @@ def plan_extension(extension: Extension, *, planning: Planning) -> None:
     compiled = _Objects(extension, planning, python, host)
     for options in sources:
         compiled.add(options)
-    if not compiled.objects:
+    if not compiled.objects and not _is_of_objects(extension):
         planning.notes.append(f"{extension.name}: nothing is left to compile: no extension is made")
         return
     _plan_link(extension, compiled=compiled, closure=closure, planning=planning)
+
+
+def _is_of_objects(extension: Extension) -> bool:
+    """Return whether the extension is linked from objects that are there, and was never to have sources."""
+    return bool(extension.extra_objects) and not extension.patterns
 
 
 def _with_package_sources(
@@ -155,7 +160,7 @@ def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, pl
     link.libraries.extend(extension.libraries)
     link.rpaths.extend(extension.runtime_library_dirs)
     cudart = add_closure(link, target=extension, folder=folder, closure=closure, planning=planning)
-    job = link.job()
+    job = link.job(planning.compiles.places)
     planning.jobs.append(job)
     codes = planning.compiles.codes_of(extension.name, *(built.library.name for built in closure.libraries))
     planning.artifacts.append(

@@ -126,7 +126,7 @@ def _plan_shared(library: Library, *, objects: list[str], closure: Closure, plan
     )
     folder = (library.install or "").strip("/")
     cudart = add_closure(link, target=library, folder=folder, closure=closure, planning=planning)
-    job = link.job()
+    job = link.job(planning.compiles.places)
     planning.jobs.append(job)
     file = job.outputs[0].file
     _plan_artifact(library, file=file, cudart=cudart, planning=planning)
@@ -155,9 +155,10 @@ def _plan_headers(library: Library, *, planning: Planning) -> None:
         return
     parent = library.install.strip("/").rpartition("/")[0]
     folder = f"{parent}/include" if parent else "include"
+    includes = (*library.include_dirs, *planning.settings.project.include_dirs)
     taken: dict[str, str] = {}
     for header in library.headers:
-        destination = f"{folder}/{_below_include(header, library=library)}"
+        destination = f"{folder}/{_below_include(header, folders=includes)}"
         if destination in taken:
             planning.problems.append(
                 Problem(
@@ -171,9 +172,9 @@ def _plan_headers(library: Library, *, planning: Planning) -> None:
         planning.artifacts.append(Artifact("header", library.name, "", destination, source=header))
 
 
-def _below_include(header: str, *, library: Library) -> str:
+def _below_include(header: str, *, folders: tuple[str, ...]) -> str:
     """Return the header's path as its users write it: below the include folder that holds it."""
-    for folder in library.include_dirs:
+    for folder in folders:
         prefix = folder.strip("/").removeprefix("./") + "/"
         if header.startswith(prefix):
             return header[len(prefix) :]

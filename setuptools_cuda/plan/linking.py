@@ -10,6 +10,7 @@ from setuptools_cuda.config.model import Cudart, Flags, Library, Target
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.options import OUT, below_root, nvcc_command
 from setuptools_cuda.plan.paths import digest
+from setuptools_cuda.plan.places import Places
 from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolution.architecture_codes import render_gencode
 from setuptools_cuda.resolution.cuda_libraries import order_libraries
@@ -155,10 +156,10 @@ class SharedLink:
             self.libraries.extend(fact.system)
         self.libraries.extend({"static": STATIC_RUNTIME, "shared": ("cudart",), "none": ()}[cudart])
 
-    def job(self) -> Job:
+    def job(self, places: Places) -> Job:
         """Return the link job."""
         inputs = (*self.objects, *self.archives)
-        argv = (
+        words = (
             *self.command,
             *(f"{{build}}/{o}" for o in self.objects),
             *self.extra_objects,
@@ -170,6 +171,7 @@ class SharedLink:
             *self.flags,
             *("-o", OUT),
         )
+        argv = places.stable(words)
         identity = self.facts.toolchain.identity if self.facts.toolchain else ""
         key = digest("link", self.file, *argv, identity)
         return Job(

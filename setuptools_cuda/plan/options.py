@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
 from setuptools_cuda.config.model import Project
@@ -12,11 +12,21 @@ from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.effective import C_SUFFIXES, SourceOptions
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.paths import source_id
+from setuptools_cuda.plan.places import Places, quoted
 from setuptools_cuda.resolution.values import Release, Toolchain
 
 OUT, KEEP, DEPFILE = "{out}", "{keep}", "{depfile}"
 """Arguments that the runner of a job replaces by paths of its own."""
 
+_PROGRAM = ("{python}", "-I", "-S")
+
+
+def program(name: str) -> tuple[str, ...]:
+    """Return the start of a command that runs a program of ``execute`` in the build's own Python."""
+    return (*_PROGRAM, f"{{programs}}/{name}")
+
+
+SEED = "--frandom-seed"
 COMPRESS_BY_DEFAULT = Release(13, 0)
 COMPRESS_SINCE = Release(12, 8)
 """``--compress-mode`` came with nvcc 12.8 (CUDA 12.8 release notes); what it makes needs a driver of 12.4."""
@@ -60,7 +70,7 @@ def is_compressed(options: Sequence[str]) -> bool:
     return bool(modes) and modes[-1] != "none"
 
 
-def reproducible_options(source: str, *, key: str, keeping: bool) -> tuple[str, ...]:
+def reproducible_options(source: str, *, key: str, keeping: bool, lacks: Collection[str]) -> tuple[str, ...]:
     """Return the options that make an object the same in any folder.
 
     nvcc derives names from the process, the time and the absolute path of the source; each gets a
@@ -68,14 +78,15 @@ def reproducible_options(source: str, *, key: str, keeping: bool) -> tuple[str, 
     symbols do not clash in one link. ``keeping`` leaves the intermediate files, which are images too;
     a launcher that caches restores none of them, and without them nvcc's names are good as well.
     nvcc hands ``-Xcompiler`` to a shell, which puts in the project root whatever characters that
-    has: builds run there.
+    has: builds run there. ``lacks`` are options that an older nvcc does not have: without the seed, relocatable
+    device code of it is another each time.
     """
     name = f"{source_id(source)}.{key}"
     return (
         *(("--keep", "--keep-dir", KEEP) if keeping else ("-objtemp",)),
         "-Xcudafe",
         f"--orig_src_path_name {name}",
-        f"--frandom-seed={name}",
+        *(() if SEED in lacks else (f"{SEED}={name}",)),
         "-Xcompiler",
         '-ffile-prefix-map="$PWD"=.',
     )
@@ -100,6 +111,42 @@ def below_root(path: PurePath, *, root: str) -> str:
 
 PREFIX_MAP = "-ffile-prefix-map={root}=."
 """The host compiler's option that keeps the project's place out of objects; the runner puts the root in."""
+
+
+def place_options(words: Sequence[str], *, places: Places, nvcc: bool) -> tuple[str, ...]:
+    """Return the options that keep the paths of the build environment, which ``words`` name, out of outputs.
+
+    The host compiler takes the last map that fits; nvcc hands it over by a shell.
+    """
+    if nvcc:
+        return tuple(
+            word
+            for placeholder, name in places.prefix_maps(words)
+            for word in ("-Xcompiler", f"-ffile-prefix-map={quoted(placeholder)}={name}")
+        )
+    return tuple(f"-ffile-prefix-map={placeholder}={name}" for placeholder, name in places.prefix_maps(words))
+
+
+def check_places(facts: Facts) -> list[Problem]:
+    """Return a problem for the project's or the toolkit's folder where nvcc cannot work in it.
+
+    nvcc names both by their absolute paths in the commands that it hands to a shell.
+    """
+    toolchain = facts.toolchain
+    if toolchain is None:
+        return []
+    places = [("the project lies in", facts.root)]
+    places += [] if toolchain.from_wheel else [("the toolkit lies in", str(toolchain.root))]
+    return [
+        Problem(
+            ErrorCode.UNSAFE_PATH,
+            f"{where} {place!r}, where nvcc cannot work",
+            details=(("why", "nvcc hands its path to a shell, which expands $, ` and \\ and ends a word at a quote"),),
+            fix=('build in a folder without $, `, ", \\ and line breaks in its path',),
+        )
+        for where, place in places
+        if set(place) & SHELL_UNSAFE
+    ]
 
 
 def check_shell_safe(options: SourceOptions, *, where: str) -> list[Problem]:

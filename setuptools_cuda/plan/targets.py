@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from setuptools_cuda.config.model import Cudart, Settings, Target
+from setuptools_cuda.config.model import Cudart, KernelModule, Settings, Target
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.compiles import OBJECT, Compiles
+from setuptools_cuda.plan.device_jobs import DeviceJobs
 from setuptools_cuda.plan.effective import SourceOptions, check_standards, is_cuda, plan_link_flags, plan_sources
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.linking import BuiltLibrary, Closure
@@ -26,6 +27,7 @@ class Planning:
     settings: Settings
     facts: Facts
     compiles: Compiles
+    device: DeviceJobs
     libraries: dict[str, BuiltLibrary] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     """Links and archives; compiles come from :attr:`compiles`."""
@@ -40,7 +42,7 @@ class Planning:
         from_links = tuple(d for built in closure.libraries for d in built.include_dirs)
         kept = []
         for options in plan_sources(target, settings=self.settings, facts=self.facts):
-            if self.facts.toolchain is None and is_cuda(options.source):
+            if self._left_out(target, options):
                 self.notes.append(f"{target.title}: {options.source} is left out, since there is no CUDA compiler")
                 continue
             kept.append(_with_includes(options, extra=from_links))
@@ -48,10 +50,16 @@ class Planning:
         self.problems.extend(p for o in kept for p in check_shell_safe(o, where=target.where))
         return tuple(kept)
 
+    def _left_out(self, target: Target, options: SourceOptions) -> bool:
+        """Return whether a source has no compiler, in a project that does without CUDA."""
+        if isinstance(target, KernelModule):
+            return self.facts.toolkit is None
+        return self.facts.toolchain is None and is_cuda(options.source)
+
     def codes(self, target: Target, options: SourceOptions, *, can_carry_ptx: bool) -> tuple[Code, ...]:
         """Return the codes of a source; () where nothing is left and that may be, or where it is a problem."""
-        toolchain, requested = self.facts.toolchain, self.facts.architectures
-        if toolchain is None or requested is None:
+        release, requested = self.facts.release, self.facts.architectures
+        if release is None or requested is None:
             return ()
         own = options.architectures
         choice = choose_codes(
@@ -59,9 +67,9 @@ class Planning:
             own=None if own is None else parse_architectures(own, where=f"{target.where}.architectures"),
             minimum=options.min_architecture,
             maximum=options.max_architecture,
-            known=toolchain.known,
+            known=self.facts.known,
             can_carry_ptx=can_carry_ptx,
-            release=toolchain.release,
+            release=release,
             unsupported=self.settings.project.unsupported_architectures,
             where=target.where,
         )
@@ -74,6 +82,10 @@ class Planning:
         else:
             self.problems.append(_of_source(choice.problem, target=target, options=options))
         return ()
+
+    def is_shared(self, source: str) -> bool:
+        """Return whether an extension or library compiles ``source``."""
+        return any(source in target.sources for target in (*self.settings.extensions, *self.settings.libraries))
 
     def cuda_object(self, target: Target, options: SourceOptions) -> str | None:
         """Return the object of a .cu, or None where it is skipped."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from setuptools_cuda.resolution.values import Architecture, Code
 
-JobKind = Literal["cuda", "host", "cython", "device-link", "archive", "link"]
+JobKind = Literal["cuda", "device", "host", "cython", "device-link", "archive", "link"]
 ArtifactKind = Literal["extension", "library", "image", "header", "module"]
 
 
@@ -70,6 +70,8 @@ class Job:
     memory: int = 0
     """Bytes that it needs, 0 where unknown."""
     priority: int = 0
+    launched: bool = False
+    """Whether a launcher stands before the command, which may have a cache of its own."""
 
 
 @dataclass(frozen=True)
@@ -131,5 +133,9 @@ class BuildPlan:
     """What the project must declare for its installed files to load."""
     toolchain_identity: str = ""
     parallel: int = 1
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Where libraries and programs lie that jobs call by ``{tool:NAME}``."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where folders of the build environment lie that commands call by ``{place:NAME}``."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """Labelled facts for the manifest: toolkit, host compiler, architectures."""

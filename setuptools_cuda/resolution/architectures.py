@@ -72,7 +72,9 @@ def _drop_unknown(
     if unknown and not drop:
         raise BuildError(problem)
     if not kept:
-        raise BuildError(replace(problem, what=f"{problem.what}, and no other is asked for"))
+        # Dropping is what has left nothing here, so that it is no advice.
+        fix = ("ask for architectures that it knows", *problem.fix[1:])
+        raise BuildError(replace(problem, what=f"{problem.what}, and no other is asked for", fix=fix))
     return kept, (f"{problem.what}: left out of {request.origin.text}",) if unknown else ()
 
 

@@ -53,6 +53,8 @@ class Wanted:
     sources: Mapping[str, SourceFacts]
     prefers_nvcc: bool
     """Whether CUDA C++ goes to nvcc where nobody says otherwise: a host compiler is there."""
+    compilers: Mapping[str, tuple[str, ...]]
+    """The compilers of each kernel module, by its name."""
     first: str = ""
     """A kernel module that needs one of ``tools``, for messages."""
 
@@ -125,26 +127,26 @@ def find_wanted(settings: Settings, *, environment: Environment) -> Wanted:
     every = [source for _, sources in modules for source in sources]
     words = [source for module, sources in modules if module.instantiate for source in sources]
     facts = read_sources(every, root=settings.root, words=[source for source in words if suffix_of(source) == ".cu"])
-    prefers = bool(settings.kernel_modules) and _has_host_compiler(settings, environment=environment)
+    asks = any(suffix_of(source) == ".cu" for source in every)
+    prefers = asks and _has_host_compiler(settings, environment=environment)
     numbers = _guess_numbers(settings, environment=environment) if facts else ()
     used = {source for target in (*settings.extensions, *settings.libraries) for source in target.sources}
-    tools: set[str] = set()
-    nvcc, first = False, ""
+    compilers: dict[str, tuple[str, ...]] = {}
+    tools: dict[str, str] = {}
     for module, sources in modules:
-        for source in sources:
-            for named in _names(module, source=source, settings=settings):
-                compiler = list_candidates(
-                    source,
-                    facts=facts.get(source),
-                    named=named,
-                    numbers=numbers,
-                    prefers_nvcc=prefers or source in used,
-                )[0]
-                nvcc = nvcc or compiler == "nvcc"
-                needed = list_tools(compiler, formats=module.formats, linked=module.device_link is not None)
-                first = first or (module.title if needed else "")
-                tools.update(needed)
-    return Wanted(nvcc, frozenset(tools), facts, prefers, first)
+        taken = (
+            list_candidates(
+                source, facts=facts.get(source), named=named, numbers=numbers, prefers_nvcc=prefers or source in used
+            )[0]
+            for source in sources
+            for named in _names(module, source=source, settings=settings)
+        )
+        compilers[module.title] = tuple(dict.fromkeys(taken))
+        for compiler in compilers[module.title]:
+            for tool in list_tools(compiler, formats=module.formats, linked=module.device_link is not None):
+                tools.setdefault(tool, module.title)
+    nvcc = any("nvcc" in names for names in compilers.values())
+    return Wanted(nvcc, frozenset(tools), facts, prefers, compilers, next(iter(tools.values()), ""))
 
 
 def list_sources(module: KernelModule, settings: Settings) -> tuple[str, ...]:

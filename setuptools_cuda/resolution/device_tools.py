@@ -9,6 +9,7 @@ of another release is taken.
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ _PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 TOOLS = tuple(_PLACES)
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.(\d+)\.(\d+)")
 _CUDA_VERSION = re.compile(rb"#define\s+CUDA_VERSION\s+(\d+)")
-# nvJitLink links what any release of its major wrote, and cuda-toolkit does not pin it.
+# CCCL has versions of its own. nvJitLink, which cuda-toolkit does not pin, is looked at by itself.
 _ANY_RELEASE = frozenset({"nvjitlink", "cccl"})
 
 
@@ -105,6 +106,8 @@ class _Search:
             verdict = f"{release}, and the nvcc is {self.same}"
         elif not fits(release, cuda=self.cuda):
             verdict = f"{release} is not within {self.cuda}"
+        elif (linker := _find_other_linker(home.root, needs=self.needs, release=release)) is not None:
+            verdict = f"nvidia-nvjitlink is {linker}, and the rest is {release}: the PTX that it links is of its own"
         self.candidates.append(Candidate(home.step, str(home.root), None, verdict))
         return tools if verdict == "chosen" else None
 
@@ -118,16 +121,24 @@ def find_device_tools(
 
 
 def search_device_tools(
-    settings: Settings, *, environment: Environment, needs: Collection[str], toolchain: Toolchain | None = None
+    settings: Settings,
+    *,
+    environment: Environment,
+    needs: Collection[str],
+    toolchain: Toolchain | None = None,
+    before: str = "",
 ) -> tuple[DeviceTools | None, tuple[Candidate, ...]]:
-    """Return what :func:`find_device_tools` does, with every place that was looked at."""
+    """Return what :func:`find_device_tools` does, with every place that was looked at.
+
+    With ``before`` only the steps in front of the one of that name are taken.
+    """
     wanted = [name for name in needs if name != LLVMLITE]
     search = _Search(wanted, settings.project.cuda, toolchain.release if toolchain else None)
-    lite = _find_llvmlite(environment)
+    lite = find_llvmlite(environment)
     if LLVMLITE in needs and lite is None:
         search.candidates.append(Candidate("wheel", "llvmlite", None, "not in this build environment"))
         return None, tuple(search.candidates)
-    for home in _list_homes(settings, environment=environment, toolchain=toolchain):
+    for home in _list_homes(settings, environment=environment, toolchain=toolchain, before=before):
         tools = search.judge(home)
         if tools is not None:
             return _complete(home, tools, lite=lite, search=search, toolchain=toolchain), tuple(search.candidates)
@@ -158,6 +169,12 @@ def _complete(
         known=toolchain.known if toolchain else find_known(release),
         candidates=tuple(search.candidates),
     )
+
+
+def _find_other_linker(root: Path, *, needs: Collection[str], release: Release) -> Release | None:
+    """Return the release of nvJitLink where it is needed and not ``release``: its PTX may be too new for drivers."""
+    own = _wheel_release("nvjitlink", _read_versions(root)) if "nvjitlink" in needs else None
+    return own if own != release else None
 
 
 def _longest(versions: Mapping[str, str], *, release: Release, tools: Mapping[str, Path]) -> str:
@@ -224,7 +241,8 @@ def _read_versions(root: Path) -> dict[str, str]:
     return found
 
 
-def _find_llvmlite(environment: Environment) -> tuple[Path, str] | None:
+def find_llvmlite(environment: Environment) -> tuple[Path, str] | None:
+    """Return the site-packages folder and the version of an llvmlite that is new enough, or None."""
     for one in importlib.metadata.distributions(name=LLVMLITE, path=list(environment.search_path)):
         numbers = tuple(int(word) for word in re.findall(r"\d+", one.version)[:2])
         if numbers >= LLVMLITE_LEAST:
@@ -232,20 +250,23 @@ def _find_llvmlite(environment: Environment) -> tuple[Path, str] | None:
     return None
 
 
-def _list_homes(settings: Settings, *, environment: Environment, toolchain: Toolchain | None) -> Iterator[_Home]:
+def _list_homes(
+    settings: Settings, *, environment: Environment, toolchain: Toolchain | None, before: str
+) -> Iterator[_Home]:
     """Yield the roots to look at, in the order of the toolchain's steps."""
     if toolchain is not None:
         root = Path(dict(toolchain.farm.links)["include"]).parent if toolchain.farm else toolchain.root
         yield _Home(root, toolchain.step, toolchain.found_via, toolchain.release)
     seen: set[Path] = set()
-    for step in plan_steps(settings, environment=environment):
+    steps = plan_steps(settings, environment=environment)
+    for step in itertools.takewhile(lambda step: step.name != before, steps):
         if step.name == "root-env":
             homes = _look_at_variables(environment)
         elif step.name in {"wheel", "pip"}:
             homes = _look_at_wheels(environment.search_path)
         else:
             homes = (
-                _Home(place.nvcc.resolve().parents[1], step.name, place.origin or Origin("found", place.where))
+                _Home(place.nvcc.resolve().parents[1], step.name, place.origin)
                 for place in step.look(settings, environment)
                 if place.nvcc is not None
             )

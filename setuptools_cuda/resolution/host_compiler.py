@@ -20,7 +20,7 @@ from setuptools_cuda.resolution.values import HostCompiler, Release
 PLATFORM_NAMES = ("c++", "g++", "clang++")
 
 _ALLOW = "allow-unsupported-compiler"
-_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX")
+HOST_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX")
 _C_COMPILER = re.compile(r"(.*?)(gcc|clang)(-[0-9.]+)?")
 _CXX_OF = {"gcc": "g++", "clang": "clang++"}
 _FIX = (
@@ -137,7 +137,7 @@ def _list_wishes(settings: Settings, *, environment: Environment, nvcc_flags: Nv
     if nvcc_flags.host_compiler is not None:
         name, value = nvcc_flags.host_compiler
         yield _Wish(f"{name}: -ccbin", value, environment.cwd, Origin("environment", name))
-    given = ((variable, environment.get(variable)) for variable in _VARIABLES)
+    given = ((variable, environment.get(variable)) for variable in HOST_VARIABLES)
     for variable, text in given:
         if text is not None:
             shown = Origin("environment", f"{variable}={text}")
@@ -218,7 +218,7 @@ def _list_siblings(program: HostProgram, *, environment: Environment) -> Iterato
 
 def _describe_none(environment: Environment) -> Problem:
     names = ", ".join(PLATFORM_NAMES)
-    variables = ", ".join(("SETUPTOOLS_CUDA_HOST_COMPILER", *_VARIABLES))
+    variables = ", ".join(("SETUPTOOLS_CUDA_HOST_COMPILER", *HOST_VARIABLES))
     details = (("looked at", f"{variables}: not set\nPATH={environment.get('PATH') or ''}: no {names}"),)
     what = "no C++ compiler: nvcc needs one for everything that it does"
     return Problem(Code.NO_HOST_COMPILER, what, details=details, fix=_FIX)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.resolution.headroom import find_groups, read_headroom
 
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_MEMINFO = Path("/proc/meminfo")
+_KEPT_FREE = 16
+"""One part in so many of what is free is left to others."""
 
 
 def read_cpus() -> int:
@@ -31,10 +31,12 @@ def read_jobs(settings: Settings, *, environment: Environment, asked: int | None
     return asked or read_count("MAX_JOBS", environment=environment) or jobs
 
 
-def read_threads(cuda_jobs: int, *, parallel: int, environment: Environment) -> int:
-    """Return the threads that each nvcc gets: ``NVCC_THREADS``, or its share of cores that would idle."""
-    asked = read_count("NVCC_THREADS", environment=environment)
-    return asked or max(1, parallel // max(1, min(cuda_jobs, parallel)))
+def read_threads(environment: Environment) -> int:
+    """Return the threads that each nvcc gets by ``NVCC_THREADS``; 0 where they follow from the cores that would idle.
+
+    Raises BuildError where it is no positive number.
+    """
+    return read_count("NVCC_THREADS", environment=environment) or 0
 
 
 def read_count(name: str, *, environment: Environment) -> int | None:
@@ -55,22 +57,6 @@ def read_count(name: str, *, environment: Environment) -> int | None:
 
 
 def read_memory() -> int:
-    """Return the bytes of memory that compiles may take: what is available, within the cgroup's limit; 0 if unknown."""
-    bounds = [bound for bound in (_available(), *map(_cgroup_limit, _CGROUP_LIMITS)) if bound]
-    return min(bounds, default=0)
-
-
-def _available() -> int:
-    try:
-        lines = _MEMINFO.read_text("ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
-
-
-def _cgroup_limit(path: Path) -> int:
-    try:
-        text = path.read_text("ascii").strip()
-    except OSError:
-        return 0
-    return int(text) if text.isdecimal() else 0
+    """Return the bytes of memory that compiles may take together, within all limits on this process; 0 if unknown."""
+    free = read_headroom(find_groups())
+    return free - free // _KEPT_FREE

@@ -15,6 +15,12 @@ Provider = Callable[[Environment], Package | Problem]
 """Gives what a package brings, or what is missing. It imports nothing of the package."""
 
 
+def list_sites(environment: Environment) -> tuple[str, ...]:
+    """Return the folders of the search path in which packages are installed, absolute."""
+    every = dict.fromkeys(entry.rstrip("/") for entry in environment.search_path if entry.startswith("/"))
+    return tuple(entry for entry in every if entry.endswith(("/site-packages", "/dist-packages")))
+
+
 @dataclass(frozen=True)
 class Installed:
     """A package's folder on the search path, and the version that its metadata says."""

@@ -6,19 +6,22 @@ does not load (CUDA_ERROR_UNSUPPORTED_PTX_VERSION), PTX of an older one does.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.architecture_steps import StepContext, resolve_request
 from setuptools_cuda.resolution.catalogue import ReleaseFacts, list_pypi
+from setuptools_cuda.resolution.device_compilers import Wanted, find_wanted
+from setuptools_cuda.resolution.device_tools import LLVMLITE, LLVMLITE_REQUIREMENT, find_llvmlite, search_device_tools
 from setuptools_cuda.resolution.host_compiler import allows_unsupported, find_fitting, find_host_program
-from setuptools_cuda.resolution.needs import describe_target, list_extras, list_needy
+from setuptools_cuda.resolution.needs import describe_target, list_extras, list_needy, needs_nvcc
 from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
 from setuptools_cuda.resolution.package_torch import find_torch_cuda
-from setuptools_cuda.resolution.search import fits, plan_steps, search_nvcc
+from setuptools_cuda.resolution.search import Chosen, fits, plan_steps, search_nvcc
 from setuptools_cuda.resolution.values import Architecture
 
 _OTHER_WAYS = (
@@ -38,8 +41,8 @@ def plan_requirements(settings: Settings, *, environment: Environment) -> tuple[
     """Return the requirements that bring a toolkit into the build environment.
 
     None are needed where no target needs a toolkit, where a step before 'pip' finds a usable
-    nvcc, or where the project does not name that step and does without CUDA
-    (``required = false``).
+    nvcc and the device compilers that are used, or where the project does not name that step and
+    does without CUDA (``required = false``). llvmlite, which has LLVM within, is asked for by itself.
 
     Raises:
         BuildError: NOT_AVAILABLE for what PyPI does not have, and whatever the search for an
@@ -50,16 +53,70 @@ def plan_requirements(settings: Settings, *, environment: Environment) -> tuple[
     optional = not settings.project.required and named is None
     if "pip" not in steps or optional or not list_needy(settings):
         return ()
-    if search_nvcc(settings, environment=environment, before="pip").chosen is not None:
+    wanted = find_wanted(settings, environment=environment)
+    llvm = _list_llvm(wanted, environment=environment)
+    tools = [name for name in wanted.tools if name != LLVMLITE]
+    chosen = None
+    if needs_nvcc(settings, wanted=wanted):
+        chosen = search_nvcc(settings, environment=environment, before="pip").chosen
+        if chosen is None:
+            return (*render_requirements(settings, environment=environment), *llvm)
+    found = not tools or search_device_tools(settings, environment=environment, needs=tools, before="pip")[0]
+    if found:
+        return llvm
+    return (*render_requirements(settings, environment=environment, beside=chosen), *llvm)
+
+
+def plan_isolated_requirements(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
+    """Return the requirements that an isolated build asks for: it does not see the wheels of this environment.
+
+    Raises:
+        BuildError: as :func:`plan_requirements` does.
+    """
+    named = settings.project.toolchain_steps
+    if named is None and not settings.project.required:
         return ()
-    return (render_requirement(settings, environment=environment),)
+    steps = plan_steps(settings, environment=environment)
+    project = replace(settings.project, toolchain_steps=tuple(step.name for step in steps if step.name != "wheel"))
+    return plan_requirements(replace(settings, project=project), environment=environment)
 
 
-def render_requirement(settings: Settings, *, environment: Environment) -> str:
+def render_requirement(settings: Settings, *, environment: Environment, beside: Chosen | None = None) -> str:
     """Return the requirement for the oldest release on PyPI that serves: "cuda-toolkit[nvcc,cccl]==13.0.*".
+
+    ``beside`` is an nvcc that is used: then it is what lacks beside that, of its release.
 
     Raises:
         BuildError: NOT_AVAILABLE where no release does, with every demand that none meets.
+    """
+    extras = ",".join(list_extras(settings, environment=environment) or ("nvcc", "cccl"))
+    release = beside.version.release if beside else resolve_release(settings, environment=environment).release
+    return f"cuda-toolkit[{extras}]=={release}.*"
+
+
+def render_requirements(
+    settings: Settings, *, environment: Environment, beside: Chosen | None = None
+) -> tuple[str, ...]:
+    """Return :func:`render_requirement`, and nvJitLink of the same release where a module is linked: that pins none.
+
+    Raises:
+        BuildError: as :func:`render_requirement` does.
+    """
+    requirement = render_requirement(settings, environment=environment, beside=beside)
+    linked = any(module.device_link is not None for module in settings.kernel_modules)
+    return (requirement, f"nvidia-nvjitlink=={requirement.partition('==')[2]}") if linked else (requirement,)
+
+
+def _list_llvm(wanted: Wanted, *, environment: Environment) -> tuple[str, ...]:
+    lacks = LLVMLITE in wanted.tools and find_llvmlite(environment) is None
+    return (LLVMLITE_REQUIREMENT,) if lacks else ()
+
+
+def resolve_release(settings: Settings, *, environment: Environment) -> ReleaseFacts:
+    """Return the oldest release on PyPI that serves.
+
+    Raises:
+        BuildError: as :func:`render_requirement` does.
     """
     candidates = list_pypi()
     demands = _list_demands(settings, environment=environment)
@@ -69,16 +126,17 @@ def render_requirement(settings: Settings, *, environment: Environment) -> str:
     served = [facts for facts in candidates if all(each.meets(facts) for each in demands)]
     if not served:
         raise BuildError(_describe_conflict(demands, candidates=candidates))
-    extras = ",".join(list_extras(settings) or ("nvcc", "cccl"))
-    return f"cuda-toolkit[{extras}]=={served[0].release}.*"
+    return served[0]
 
 
 def render_install_hint(settings: Settings, *, environment: Environment) -> str:
     """Return the command that installs what is missing, or '' where PyPI does not have it."""
     try:
-        return f"pip install '{render_requirement(settings, environment=environment)}'"
+        needed = render_requirements(settings, environment=environment)
+        needed += _list_llvm(find_wanted(settings, environment=environment), environment=environment)
     except BuildError:
         return ""
+    return f"pip install {' '.join(map(shlex.quote, needed))}"
 
 
 def _list_demands(settings: Settings, *, environment: Environment) -> tuple[_Demand, ...]:

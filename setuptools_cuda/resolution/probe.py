@@ -22,11 +22,14 @@ from setuptools_cuda.resolution.catalogue import add_variants, find_facts
 from setuptools_cuda.resolution.programs import probe_variables
 from setuptools_cuda.resolution.values import Architecture, Release
 
-_RELEASE = re.compile(r"release (\d+)\.(\d+), V([0-9.]+)")
+_RELEASE = re.compile(r"release (\d{1,4})\.(\d{1,4}), V([0-9.]+)", re.ASCII)
 _ASSIGNMENT = re.compile(r"^#\$ (\w+)=(.*)$", re.MULTILINE)
-_CODE = re.compile(r"^sm_(\d+)\s*$", re.MULTILINE)
+_CODE = re.compile(r"^sm_(\d{2,3})\s*$", re.MULTILINE | re.ASCII)
 _PTXAS_TARGET = re.compile(r"\bsm_(\d+)([af])\b")
 
+
+YOUNG_OPTIONS = ("--frandom-seed",)
+"""Options that builds give where nvcc has them: 12.5 does not have the seed, 13.0 does."""
 
 # Where libraries of a toolkit lie. Wheels have no lib64, though the nvcc of 13.0 looks for it.
 _LIBRARY_FOLDERS = ("lib64", "lib", "lib64/stubs", "lib/stubs")
@@ -82,13 +85,19 @@ class Toolkit:
 def probe_version(nvcc: Path, *, environment: Environment) -> NvccVersion | Unusable:
     """Return release and version of ``nvcc``, or why it gives none."""
     done = run_tool([str(nvcc), "--version"], variables=probe_variables(environment))
-    match = _RELEASE.search(done.stdout)
-    if done.ok and match is not None:
-        return NvccVersion(Release(int(match[1]), int(match[2])), match[3], done.stdout.strip())
+    version = parse_nvcc_version(done.stdout)
+    if done.ok and version is not None:
+        return version
     said = _last_line(done)
     if done.ok:
         return Unusable(f"does not say its release: {said}" if said else "does not say its release")
     return Unusable(f"does not run (status {done.status}): {said}" if said else f"does not run (status {done.status})")
+
+
+def parse_nvcc_version(text: str) -> NvccVersion | None:
+    """Return what the answer to ``nvcc --version`` says, or None where it names no release."""
+    match = _RELEASE.search(text)
+    return NvccVersion(Release(int(match[1]), int(match[2])), match[3], text.strip()) if match else None
 
 
 def probe_layout(nvcc: Path, *, host_compiler: Path, environment: Environment) -> Layout:
@@ -97,8 +106,8 @@ def probe_layout(nvcc: Path, *, host_compiler: Path, environment: Environment) -
     nvcc asks the host compiler for its properties even in a dry run, so one has to be named.
 
     Raises:
-        BuildError: TOOL_FAILED when the dry run fails, PARTIAL_TOOLKIT for an nvcc without
-            its ``nvcc.profile``.
+        BuildError: TOOL_FAILED when the dry run fails or nvcc cannot name its own folder,
+            PARTIAL_TOOLKIT for an nvcc without its ``nvcc.profile``.
     """
     for path in dict.fromkeys((nvcc, nvcc.resolve())):
         facts = _run_dry(path, host_compiler=host_compiler, environment=environment)
@@ -135,6 +144,12 @@ def probe_known(layout: Layout, *, release: Release, environment: Environment) -
     return tuple(sorted(plain | set(_find_variants(layout.ptxas, environment=environment))))
 
 
+def probe_lacks(layout: Layout, *, environment: Environment) -> tuple[str, ...]:
+    """Return those of :data:`YOUNG_OPTIONS` that ``nvcc --help`` does not name."""
+    done = run_tool([str(layout.nvcc), "--help"], variables=probe_variables(environment))
+    return tuple(option for option in YOUNG_OPTIONS if not re.search(rf"^{option}\b", done.stdout, re.MULTILINE))
+
+
 def _find_variants(ptxas: Path | None, *, environment: Environment) -> tuple[Architecture, ...]:
     if ptxas is None:
         return ()
@@ -159,6 +174,16 @@ def _has_profile(facts: Mapping[str, str]) -> bool:
 def _parse_layout(nvcc: Path, *, facts: Mapping[str, str]) -> Layout:
     # Debian's profile names every folder by its own path, and no TOP.
     top = facts.get("TOP") or f"{facts['_HERE_']}/.."
+    try:
+        return _read_layout(nvcc, top=top, facts=facts)
+    except ValueError as error:
+        # A quote that is not closed, or a byte that no path has.
+        raise BuildError(_describe_odd_path(nvcc, top=top)) from error
+
+
+def _read_layout(nvcc: Path, *, top: str, facts: Mapping[str, str]) -> Layout:
+    if '"' in top or not Path(top).is_dir():
+        raise BuildError(_describe_odd_path(nvcc, top=top))
     root = Path(top).resolve()
     tools = tuple(Path(word) for word in facts.get("PATH", "").split(":") if word)
     cicc_dirs = (Path(facts["CICC_PATH"]),) if facts.get("CICC_PATH") else tools
@@ -206,6 +231,16 @@ def _find_file(name: str, *, folders: tuple[Path, ...]) -> Path | None:
 def _last_line(done: Completed) -> str:
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return lines[-1].strip() if lines else ""
+
+
+def _describe_odd_path(nvcc: Path, *, top: str) -> Problem:
+    return Problem(
+        Code.TOOL_FAILED,
+        "nvcc cannot name the folder of its own toolkit",
+        str(nvcc),
+        (("nvcc says", top), ("why", "the path has a quote, a line end, or bytes that are not UTF-8")),
+        ("move the toolkit to another folder, or make a symbolic link to it and name that",),
+    )
 
 
 def _describe_failure(done: Completed, what: str) -> Problem:

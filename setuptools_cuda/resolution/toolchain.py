@@ -16,7 +16,7 @@ from setuptools_cuda.resolution.needs import describe_target, list_needy
 from setuptools_cuda.resolution.nvcc_flags import NvccFlags, resolve_nvcc_flags
 from setuptools_cuda.resolution.parts import diagnose_parts
 from setuptools_cuda.resolution.pip_step import render_requirement
-from setuptools_cuda.resolution.probe import Layout, Toolkit, probe_known, probe_layout
+from setuptools_cuda.resolution.probe import Layout, Toolkit, probe_known, probe_lacks, probe_layout
 from setuptools_cuda.resolution.search import Chosen, Search, search_nvcc
 from setuptools_cuda.resolution.values import Farm, HostCompiler, Toolchain
 from setuptools_cuda.resolution.wheels import diagnose_mixture, find_site
@@ -129,6 +129,7 @@ def _complete(
         identity=_digest(toolkit, host=host, flags=flags, environment=environment),
         from_wheel=farm is not None,
         notes=(*search.notes, *_explain_move(layout, place, chosen=chosen), *flags.notes, *host.notes),
+        lacks=probe_lacks(layout, environment=environment),
         farm=farm,
     )
 

@@ -128,6 +128,8 @@ class Toolchain:
     from_wheel: bool = False
     """Whether it lies in NVIDIA's wheels, so that shared libraries are found in theirs at run time."""
     notes: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    """Options that builds give to nvcc, and that this one does not have."""
     farm: Farm | None = None
     """Where ``nvcc``, ``root`` and the folders above lie in a farm: what has to be written before they exist."""
 

@@ -60,7 +60,7 @@ def _reserved(name: str, *, environment: Environment) -> list[Problem]:
             if reserved.key
             else f"{reserved.flag!r} is set by the build",
             where=name,
-            fix=(f"take it out of {name}, and set the key {reserved.key!r}" if reserved.key else f"take it out of {name}",),
+            fix=(f"take it out of {name}" + (f", and set the key {reserved.key!r}" if reserved.key else ""),),
         )
         for reserved in found
     ]

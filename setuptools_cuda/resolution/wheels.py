@@ -89,7 +89,7 @@ def diagnose_mixture(site: Path, *, release: Release) -> Problem | None:
 
 def parse_release(version: str) -> Release | None:
     """Return the toolkit release that a wheel's version begins with, or None."""
-    match = re.match(r"(\d+)\.(\d+)(?:\.|$)", version)
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\.|$)", version, re.ASCII)
     return Release(int(match[1]), int(match[2])) if match else None
 
 

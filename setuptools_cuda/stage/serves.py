@@ -1,4 +1,4 @@
-"""Whether the images of a kernel module serve the GPUs and drivers that the project names."""
+"""Whether a kernel module has kernels, and whether its images serve the GPUs and drivers that the project names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,28 @@ from setuptools_cuda.errors import Code, Problem
 from setuptools_cuda.plan.values import KernelModulePlan
 from setuptools_cuda.stage.drivers import gpu_driver
 from setuptools_cuda.stage.kernel_runtime import KernelImages, NoImageError, parse_version
+from setuptools_cuda.stage.ptx import PtxFacts
+
+
+def check_kernels(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> list[Problem]:
+    """Return a problem for each source in which nvcc found no kernel: its images would be of no use.
+
+    LTO-IR is left out, since it may hold functions alone, for others to link.
+    """
+    return [
+        Problem(
+            Code.BAD_INPUT_FILE,
+            f"{file.source!r} has no kernel",
+            where=_key(plan, "sources"),
+            details=(
+                ("module", plan.module),
+                ("why", "there is no __global__ function in what nvcc compiled; a template needs an instantiation"),
+            ),
+            fix=("write a kernel into it, or leave it out with 'exclude'",),
+        )
+        for file in plan.files
+        if not ptx[file.facts].kernels and all(image.format != "ltoir" for image in file.images)
+    ]
 
 
 def check_serves(plan: KernelModulePlan, *, images: Mapping[str, KernelImages]) -> list[Problem]:

@@ -1,0 +1,116 @@
+"""A plan as a screen and as JSON. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from setuptools_cuda import pipeline
+from setuptools_cuda.cli.problems_json import describe_problems
+from setuptools_cuda.cli.screen import Row, Screen, Section, list_rows, row
+from setuptools_cuda.errors import BuildError
+from setuptools_cuda.plan.values import Artifact, BuildPlan, Job
+
+SCHEMA = 1
+"""Raised when a program that reads the JSON has to change; new keys alone do not raise it."""
+
+# What a front-end adds, and no plan made here can know.
+_NOT_SEEN = (
+    "extensions are planned with host commands of our own; a build takes setuptools'",
+    "targets that setup.py declares are not seen here",
+)
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """A plan, and what an isolated build would ask for from pip."""
+
+    planned: pipeline.Planned
+    requirements: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the plan's notes, and what it could not know."""
+        return (*self.planned.plan.notes, *(_NOT_SEEN if self.planned.settings.extensions else _NOT_SEEN[1:]))
+
+
+def lay_out(view: PlanView, *, commands: bool) -> Screen:
+    """Return what a person sees of the plan."""
+    plan = view.planned.plan
+    asked = ", ".join(view.requirements) or "nothing"
+    where = "by an isolated build with the backend setuptools_cuda.build_meta"
+    return (
+        Section("plan", (row("folder", str(view.planned.request.root)), row("summary", plan.summary))),
+        Section("from pip", (row(f"{asked} ({where})"),)),
+        Section("jobs", tuple(_jobs(plan, commands=commands)) or (row("none"),)),
+        Section("files", tuple(_files(plan)) or (row("none"),)),
+        Section("needed to load", list_rows(plan.requirements)),
+        Section("notes", list_rows(view.notes)),
+        Section("warnings", list_rows(plan.warnings)),
+    )
+
+
+def _jobs(plan: BuildPlan, *, commands: bool) -> Iterator[Row]:
+    for job in plan.jobs:
+        yield row(job.kind, job.title, f"for {', '.join(job.used_by)}")
+        if commands:
+            yield row(f"    {shlex.join(job.argv)}", tone="faint")
+
+
+def _files(plan: BuildPlan) -> Iterator[Row]:
+    for artifact in plan.artifacts:
+        yield row(artifact.kind, artifact.destination)
+    for module in plan.kernel_modules:
+        yield row("module", module.destination)
+
+
+def describe(view: PlanView) -> dict[str, object]:
+    """Return the plan as JSON's own types."""
+    planned, plan = view.planned, view.planned.plan
+    return {
+        "schema": SCHEMA,
+        "root": str(planned.request.root),
+        "summary": plan.summary,
+        "requirements": list(view.requirements),
+        "needed_to_load": list(plan.requirements),
+        "toolchain_identity": plan.toolchain_identity,
+        "jobs": [_job(each) for each in plan.jobs],
+        "files": [
+            *(_artifact(each) for each in plan.artifacts),
+            *(_file("module", each.destination, target=each.module) for each in plan.kernel_modules),
+        ],
+        "notes": list(view.notes),
+        "warnings": list(plan.warnings),
+        "problems": [],
+    }
+
+
+def describe_failure(error: BuildError) -> dict[str, object]:
+    """Return why there is no plan, as JSON's own types."""
+    return {"schema": SCHEMA, "problems": describe_problems(error.problems)}
+
+
+def _job(job: Job) -> dict[str, object]:
+    return {
+        "key": job.key,
+        "kind": job.kind,
+        "title": job.title,
+        "argv": list(job.argv),
+        "inputs": list(job.inputs),
+        "needs": list(job.needs),
+        "outputs": [{"role": each.role, "file": each.file} for each in job.outputs],
+        "used_by": list(job.used_by),
+        "memory": job.memory,
+        "priority": job.priority,
+    }
+
+
+def _artifact(artifact: Artifact) -> dict[str, object]:
+    architecture = str(artifact.architecture) if artifact.architecture else None
+    more = {"format": artifact.format or None, "architecture": architecture}
+    return {**_file(artifact.kind, artifact.destination, target=artifact.target), **more}
+
+
+def _file(kind: str, destination: str, *, target: str) -> dict[str, object]:
+    return {"kind": kind, "destination": destination, "target": target}

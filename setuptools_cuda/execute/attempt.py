@@ -1,0 +1,221 @@
+"""One job from its start to its end: the compiler in a scratch folder, its outputs to their places."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+
+from setuptools_cuda.execute import images
+from setuptools_cuda.execute.child import Ended, run_child
+from setuptools_cuda.execute.depfile import parse_depfile
+from setuptools_cuda.execute.fields import Fields, read_fields, render_fields, without_separators
+from setuptools_cuda.execute.ledger import Ledger, Turn
+from setuptools_cuda.execute.memory import was_out_of_memory
+from setuptools_cuda.execute.scratch import remove_tree, write_beside
+from setuptools_cuda.resolution.headroom import read_headroom
+
+COMPILES = ("cuda", "device", "host", "cython")
+"""Kinds of jobs that take turns over cores and memory; links are quick."""
+
+
+class JobError(Exception):
+    """A job that failed for a reason of its own, rather than the compiler's."""
+
+
+class Attempt:
+    """One job with its scratch folder."""
+
+    def __init__(self, build: str, *, name: str, started: int) -> None:
+        """Read what there is to do. ``build`` is the build folder, relative to the project or absolute."""
+        self.build = build
+        self.name = name
+        self.spec: Fields = read_fields(f"{build}/jobs/{name}.spec")
+        self.run: Fields = read_fields(f"{build}/run.fields")
+        self.kind = self.spec["kind"][0]
+        self.codes = self.spec["codes"]
+        self.outputs = list(zip(self.spec["roles"], self.spec["files"], strict=True))
+        self.scratch = os.path.abspath(f"{build}/scratch/{name}-{os.getpid()}")  # noqa: PTH100 - pathlib is slow to import
+        suffix = os.path.splitext(self.spec["files"][0])[1]  # noqa: PTH122 - the same
+        self.made = f"{self.scratch}/out{suffix}"
+        self.keep = f"{self.scratch}/keep"
+        self.started = started
+        self.mark = 0
+
+    def let_go_of_lock(self) -> None:
+        """Keep the build's lock, which we were started with, from what we start."""
+        for number in self.run["lock"]:
+            try:
+                os.set_inheritable(int(number), False)  # noqa: FBT003 - os has it so
+            except OSError:
+                return
+
+    def work(self) -> int:
+        """Do the job; return the exit status that ninja is to see."""
+        try:
+            if self._is_unchanged():
+                return 0
+            self._start_afresh()
+            os.putenv("TMPDIR", self.scratch)
+            return self._work()
+        except (OSError, JobError) as error:
+            self._fail(self.spec["argv"], status=1, output=f"{error}", attempts=1)
+            return 1
+        finally:
+            remove_tree(self.scratch)
+
+    def _is_unchanged(self) -> bool:
+        """Return whether what other jobs made just now is what it was when this one last ran."""
+        known = self.run.get(f"known {self.name}")
+        if not known:
+            return False
+        from hashlib import sha256  # noqa: PLC0415 - few jobs need it, and it is slow to import
+
+        for need, digest in zip(known[::2], known[1::2], strict=True):
+            with open(f"{self.build}/{need}", "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+                if sha256(file.read()).hexdigest() != digest:
+                    return False
+        self._write_result({"kept": ["yes"]})
+        return True
+
+    def _start_afresh(self) -> None:
+        """Make an empty scratch folder, and note when what is read from now on is read."""
+        remove_tree(self.scratch)
+        os.makedirs(self.keep)  # noqa: PTH103 - pathlib is slow to import
+        self.started = time.monotonic_ns()
+        # The file system's own clock, which may be another than ours.
+        self.mark = os.stat(self.keep).st_ctime_ns  # noqa: PTH116 - the same
+
+    def _work(self) -> int:
+        done, threads, attempts = self._compile()
+        if done.output:
+            sys.stdout.write(done.output)
+        if done.status != 0:
+            self._fail(self._argv(threads), status=done.status, output=done.output, attempts=attempts)
+            return 1
+        made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
+        if self.kind == "link":
+            check_linked(self.made)
+        read = self._list_read()
+        for file, source in made.items():
+            self._place(source, file=file)
+        numbers = (done.seconds, done.cpu, done.memory, threads, attempts)
+        self._write_result({"took": map(str, numbers), "output": [without_separators(done.output)], "read": read})
+        return 0
+
+    def _place(self, source: str, *, file: str) -> None:
+        destination = f"{self.build}/{file}"
+        try:
+            os.replace(source, destination)  # noqa: PTH105 - pathlib is slow to import
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(destination), exist_ok=True)  # noqa: PTH103, PTH120 - the same
+            os.replace(source, destination)  # noqa: PTH105 - the same
+
+    def _compile(self) -> tuple[Ended, int, int]:
+        """Run the command, once more and alone where there was no memory for it; with its threads and attempts."""
+        if self.kind not in COMPILES:
+            return self._run(1, ledger=None), 1, 1
+        turn = Turn(f"{self.build}/turn")
+        turn.share()
+        done, threads = self._run_beside_others()
+        if not (done.gave_way or was_out_of_memory(done.status, output=done.output)):
+            return done, threads, 1
+        turn.take_alone()
+        self._start_afresh()
+        return self._run(1, ledger=None), 1, 2
+
+    def _run_beside_others(self) -> tuple[Ended, int]:
+        parallel, memory, asked = (int(number) for number in self.run["bounds"])
+        ledger = Ledger(f"{self.build}/ledger", parallel=parallel, memory=memory)
+        most = len(self.codes) if self.kind == "cuda" else 1
+        need, together = (int(number) for number in self.run.get(f"need {self.name}", ["0", "0"]))
+        threads = ledger.enter(need=need, together=together, most_threads=min(most, asked) if asked else most)
+        if asked:
+            threads = min(most, asked)
+        taken = 0
+        try:
+            done = self._run(threads, ledger=ledger)
+            taken = done.memory
+            return done, threads
+        finally:
+            ledger.leave(memory=taken)
+
+    def _run(self, threads: int, *, ledger: Ledger | None) -> Ended:
+        reserve = int(self.run["reserve"][0])
+        files = self.run["groups"]
+        groups = tuple(zip(files[::3], files[1::3], files[2::3], strict=True))
+
+        def gives_way() -> bool:
+            if ledger is None or not reserve:
+                return False
+            return 0 < read_headroom(groups) < reserve and not ledger.is_oldest()
+
+        return run_child(self._argv(threads), gives_way=gives_way)
+
+    def _argv(self, threads: int) -> list[str]:
+        whole = {"{out}": self.made, "{keep}": self.keep, "{depfile}": f"{self.scratch}/out.d"}
+        parts = dict(zip(self.run["places"][::2], self.run["places"][1::2], strict=True))
+        parts |= {"{build}": self.build, "{root}": self.run["root"][0]}
+        if self.kind == "device":
+            parts |= {"{python}": sys.executable, "{programs}": os.path.dirname(__file__)}  # noqa: PTH120 - as above
+        argv = [whole.get(word) or _replaced(word, parts=parts) for word in self.spec["argv"]]
+        if self.kind == "cuda" and threads > 1:
+            argv[-3:-3] = ["--threads", str(threads)]
+        return argv
+
+    def _list_read(self) -> list[str]:
+        """Return the files of the depfile, each with its size, times and inode as they are now."""
+        if not self.spec["depfile"]:
+            return []
+        written = f"{self.made}.dep" if self.kind == "cython" else f"{self.scratch}/out.d"
+        with open(written, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - as above
+            read = parse_depfile(file.read())
+        found: list[str] = []
+        for path in read:
+            try:
+                state = os.stat(path)  # noqa: PTH116 - of hundreds of files in each job
+            except OSError as error:
+                raise JobError(f"{path} was read, and is gone: {error.strerror}") from error
+            numbers = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+            found += [path, *map(str, numbers)]
+        return found
+
+    def _write_result(self, fields: Mapping[str, Iterable[str]]) -> None:
+        times = [str(self.started), str(time.monotonic_ns()), str(self.mark)]
+        key = self.run[f"key {self.name}"]
+        write_beside(f"{self.build}/results/{self.name}", render_fields({"key": key, "times": times, **fields}))
+
+    def _fail(self, argv: list[str], *, status: int, output: str, attempts: int) -> None:
+        is_cuda = self.kind == "cuda" and os.path.isdir(self.keep)  # noqa: PTH112 - pathlib is slow to import
+        failing = images.find_failing(self.keep, codes=self.codes) if is_cuda else ""
+        said = {"argv": argv, "output": [without_separators(output)], "architecture": [failing]}
+        said |= {"status": [str(status)], "attempts": [str(attempts)]}
+        spec = {name: self.spec[name] for name in ("kind", "title", "source", "used_by", "codes")}
+        try:
+            data = render_fields({**spec, **said, "time": [str(time.monotonic_ns())]})
+            write_beside(f"{self.build}/failures/{self.name}", data)
+        except OSError as error:
+            sys.stdout.write(f"{output}\n{self.spec['title'][0]}: {error}\n")
+
+
+def _replaced(word: str, *, parts: Mapping[str, str]) -> str:
+    if "{" in word:
+        for name, text in parts.items():
+            word = word.replace(name, text)
+    return word
+
+
+def check_linked(made: str) -> None:
+    """Refuse a library that would fail at import for want of a device link (no linker says so)."""
+    listed = run_child(["nm", "-D", "--undefined-only", made], gives_way=lambda: False)
+    if listed.status != 0:
+        raise JobError(f"nm cannot read what was linked: {listed.output.strip()}")
+    missing = [
+        word for word in listed.output.split() if word.startswith(("__cudaRegisterLinkedBinary", "__fatbinwrap_"))
+    ]
+    if missing:
+        raise JobError(
+            f"relocatable device code was linked without a device link (undefined {missing[0]}): "
+            "set rdc = true for the target that compiles it"
+        )
