@@ -45,7 +45,10 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "Something that this release does not do, or a package that is not installed where the build needs it.",
         "The message says what to do instead.",
     ),
-    Code.UNSAFE_PATH: ("A path that leads out of the project.", "Move the file into the project."),
+    Code.UNSAFE_PATH: (
+        "A path that leads out of the project, or one with a letter that nvcc's shell would change.",
+        "Move the file into the project, or rename it.",
+    ),
     Code.BAD_PYPROJECT: ("`pyproject.toml` is not TOML.", "Correct the line that the message names."),
     Code.BAD_ARCHITECTURE: (
         "A word that is no architecture, or two that cannot be in one file, such as `100` and `100f`.",
@@ -103,7 +106,7 @@ TEXTS: dict[Code, tuple[str, str]] = {
     Code.DISK_FULL: ("No room on the disk.", "Make room; nothing was left half-written."),
     Code.NOT_WRITABLE: ("A folder that must be written to cannot be.", "Change its permissions, or build elsewhere."),
     Code.BAD_INPUT_FILE: (
-        "A file that should be PTX or an image is not.",
+        "A file that should be PTX or an image is not, or a source of a kernel module has no kernel.",
         "The message names the file and what is wrong.",
     ),
     Code.DRIVER_TOO_OLD: (

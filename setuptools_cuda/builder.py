@@ -41,7 +41,7 @@ class Resolved:
 
     @property
     def nvcc(self) -> Path:
-        """Return the compiler as it was found. (Over a toolkit from pip, builds call it through a folder of links.)"""
+        """Return the compiler as it was found; builds call one from pip through a folder of links."""
         found = (candidate.nvcc for candidate in self.toolchain.candidates if candidate.verdict == "chosen")
         return next((nvcc for nvcc in found if nvcc), self.toolchain.nvcc)
 

@@ -127,6 +127,7 @@ def plan(request: Request) -> Planned:
         device=device.tools,
         device_search=device.candidates,
         sources=wanted.sources,
+        plugins=wanted.plugins,
         prefers_nvcc=wanted.prefers_nvcc,
         architectures=architectures,
         python=request.python,

@@ -293,3 +293,23 @@ def test_an_optional_extension_may_fail_and_the_rest_is_built(
     assert "kernels.py" in built.result.files
     assert not any(name.startswith("_extra") for name in built.result.files)
     assert "_extra" not in built.result.manifest
+
+
+def test_a_symbol_that_nothing_defines_is_told_at_the_link_and_not_at_import(
+    project: Path, bare_environment: Mapping[str, str]
+) -> None:
+    bind = (project / "bind.cpp").read_text("utf-8")
+    (project / "bind.cpp").write_text(
+        "int forgotten(int);\n" + bind.replace("run_a() == run_b()", "forgotten(1)"), "utf-8"
+    )
+    with pytest.raises(BuildError) as caught:
+        Built(make_request(project, bare_environment))
+    (problem,) = caught.value.problems
+    assert problem.code is Code.LINK_FAILED
+    assert "undefined symbol: forgotten(int)" in dict(problem.details)["error"]
+    assert "Py" not in dict(problem.details)["error"].split("Nothing")[0]
+    table = (project / "pyproject.toml").read_text("utf-8")
+    ignored = '[tool.setuptools-cuda]\nflags = { link = ["-Wl,--unresolved-symbols=ignore-all"] }'
+    (project / "pyproject.toml").write_text(table.replace("[tool.setuptools-cuda]", ignored, 1), "utf-8")
+    built = Built(make_request(project, bare_environment))
+    assert not any("undefined" in line for line in built.lines)

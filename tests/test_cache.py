@@ -48,7 +48,7 @@ def test_another_folder_compiles_nothing_and_comes_to_the_same(start: Callable[.
     assert first.build() == ALL
     assert second.build() == ["libc.a"]
     assert second.titles("fetched") == OBJECTS
-    assert second.lines[-1] == "4 files: 1 made, 3 from the cache"
+    assert second.lines[-1] == "4 steps: 1 made, 3 from the cache"
     assert second.files() == first.files()
     assert second.build() == []
 

@@ -77,7 +77,8 @@ def test_settings_count(tmp_path: Path, variables: Mapping[str, str], capsys: py
 
 
 @pytest.mark.parametrize(
-    ("size", "shown"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB"), (1 << 60, "1048576.0 TiB")]
+    ("size", "shown"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB"), (1 << 60, "1048576.0 TiB")],
 )
 def test_sizes(size: int, shown: str) -> None:
     assert show_size(size) == shown

@@ -85,6 +85,10 @@ class TestHealthy:
         assert found.architectures is not None
         assert found.architectures.found_via.text == "default (all-major)"
 
+    def test_what_it_does_not_see_is_said(self, project: Path, site: Path) -> None:
+        (project / "setup.py").touch()
+        assert diagnose(project, search_path=[site]).notes == ("targets that setup.py declares are not seen here",)
+
     def test_a_setting_counts_as_in_a_build(self, project: Path, site: Path) -> None:
         found = diagnose(project, search_path=[site], settings={"cuda.architectures": "90"})
         assert found.architectures is not None

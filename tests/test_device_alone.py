@@ -57,12 +57,13 @@ def test_cuda_and_ir_become_a_wheel_for_any_platform(
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    asked = re.search(r"cuda-toolkit\[([\w,]+)\]==13\.0\.\*", done.stdout)
-    assert asked, done.stdout
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    asked = re.search(r"cuda-toolkit\[([\w,]+)\]==13\.0\.\*", said)
+    assert asked, said
     assert sorted(asked[1].split(",")) == ["cccl", "crt", "cudart", "nvcc", "nvrtc", "nvvm"]
-    assert "kernels/axpy.cu is compiled by nvrtc" in done.stdout
-    assert "kernels/wave.ll is compiled by nvvm" in done.stdout
+    assert "kernels/axpy.cu is compiled by nvrtc" in said
+    assert "kernels/wave.ll is compiled by nvvm" in said
     (wheel,) = (tmp_path / "dist").iterdir()
     assert wheel.name == "demo-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:

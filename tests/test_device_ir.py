@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from device_support import DATA, Project, compiler_of, entries
 from llvmlite import binding
+
+from setuptools_cuda import pipeline
 
 OLD, NEW = ("75", "90"), ("100", "120")
 EVERY = (*OLD, *NEW)
@@ -95,12 +98,22 @@ def test_a_compiler_that_reads_no_source_of_the_module_is_refused(project: Proje
 
 
 def test_without_llvmlite_the_message_says_what_would_help(project: Project) -> None:
-    project.environment = project.environment.__class__(
-        project.environment.variables, project.root, search_path=("/nowhere",)
-    )
+    project.environment = replace(project.environment, search_path=("/nowhere",))
     message = project.refuse("k/rust.ll")
     assert "no device compiler for kernel module 'k': it needs libdevice, llvmlite, ptxas" in message
     assert "llvmlite>=0.45" in message
+
+
+def test_a_project_that_does_without_cuda_says_what_is_left_out(project: Project) -> None:
+    project.environment = replace(project.environment, search_path=("/nowhere",))
+    table = {
+        "toolchain-steps": ["wheel"],
+        "required": False,
+        "kernel-module": [{"module": "k", "sources": ["k/typed.ll", "k/rust.ll"]}],
+    }
+    planned = pipeline.plan(pipeline.Request(project.root, project.environment, table=table))
+    assert planned.plan.jobs == ()
+    assert [note for note in planned.plan.notes if "is left out" in note and "rust.ll" in note]
 
 
 def test_a_call_of_nothing_is_refused_rather_than_shipped(project: Project) -> None:

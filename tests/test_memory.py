@@ -127,7 +127,7 @@ def test_the_youngest_gives_way_before_something_is_killed(
     low, high = f"echo {100 * MIB} > TMP/current", f"echo {GIB - MIB} > TMP/current"
     project = make(
         f'trap "{low}; touch TMP/given; exit 1" TERM\n'
-        "test -e TMP/given && exec gcc \"$@\"\n"
+        'test -e TMP/given && exec gcc "$@"\n'
         "sleep 0.5\n"
         f"if test $(grep -c start TMP/log) = 2 && mkdir TMP/second 2>/dev/null; then {high}; fi\n"
         "for _ in 1 2 3 4 5 6; do test -e TMP/given || { sleep 0.5 & wait; }; done"

@@ -8,10 +8,12 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from engine_support import Project, c_project, table
+from plan_support import PYTHON, make_toolchain, plan_table, write_files
 
 from setuptools_cuda.errors import BuildError
 
@@ -28,7 +30,7 @@ def project(tmp_path: Path, bare_environment: Mapping[str, str]) -> Project:
 
 def test_nothing_changed_and_nothing_is_made(project: Project) -> None:
     assert project.build() == []
-    assert project.lines[-1] == "4 files: 4 unchanged"
+    assert project.lines[-1] == "4 steps: 4 unchanged"
 
 
 def test_new_times_of_old_content_are_no_change(project: Project) -> None:
@@ -124,7 +126,7 @@ def test_a_header_that_comes_before_another(project: Project) -> None:
 
 def test_a_header_that_is_gone_is_told_by_the_compiler(project: Project) -> None:
     (project.root / "inc/one.h").unlink()
-    with pytest.raises(BuildError, match="one.h: No such file"):
+    with pytest.raises(BuildError, match=r"one\.h: No such file"):
         project.build()
     project.write({"inc/one.h": "#define ONE 1\n"})
     assert project.build() == []
@@ -152,11 +154,12 @@ def test_what_the_build_folder_knows_may_be_damaged(project: Project, name: str)
 def test_packages_at_another_path_are_the_same(tmp_path: Path, bare_environment: Mapping[str, str]) -> None:
     """As in an isolated build, which has an environment of its own each time."""
     project = c_project(tmp_path / "project", bare_environment)
-    project.write({"src/a.c": '#include <pkg/x.h>\nconst char* a(void) { return name; }\n'})
+    project.write({"src/a.c": "#include <pkg/x.h>\nconst char* a(void) { return name; }\n"})
     environments = [tmp_path / name / "lib/python3/site-packages" for name in ("one", "two", "three")]
     for number, site in enumerate(environments):
         (site / "pkg/include/pkg").mkdir(parents=True)
-        (site / "pkg/include/pkg/x.h").write_text(f"static const char* name = __FILE__;\n{'#define NEW' if number == 2 else ''}")
+        more = "#define NEW" if number == 2 else ""
+        (site / "pkg/include/pkg/x.h").write_text(f"static const char* name = __FILE__;\n{more}")
     made = []
     for site in environments:
         project.write({"pyproject.toml": table(f'defines = ["A"]\nflags = {{ c = ["-I{site}/pkg/include"] }}')})
@@ -196,3 +199,14 @@ def test_builds_at_once_in_one_folder_wait(tmp_path: Path, bare_environment: Map
         thread.join()
     assert len({json.dumps(sorted(map(str, one.files().values()))) for one in projects}) == 1
     assert projects[0].build() == []
+
+
+def test_sources_that_read_no_header_of_python_are_the_same_for_each(tmp_path: Path) -> None:
+    write_files(tmp_path, "k.cu", "bind.c", "plain.pyx")
+    table = {"extension": [{"name": "_native", "sources": ["k.cu", "bind.c"]}]}
+    includes = {(3, 11): "/usr/include/python3.11", (3, 13): "/opt/python/include/python3.13"}
+    pythons = [replace(PYTHON, version=version, include_dirs=(folder,)) for version, folder in includes.items()]
+    plans = [plan_table(tmp_path, table, toolchain=make_toolchain(), python=python) for python in pythons]
+    first, second = ([(job.kind, job.key, job.argv) for job in plan.jobs if job.kind != "link"] for plan in plans)
+    assert first == second
+    assert [plan.places["python"] for plan in plans] == list(includes.values())

@@ -11,6 +11,7 @@ import pytest
 from toolchain_support import link_tree, make_environment, make_settings, write_script, write_wrapper
 
 from setuptools_cuda.environment import Environment
+from setuptools_cuda.plan.options import reproducible_options
 from setuptools_cuda.process import run_tool
 from setuptools_cuda.resolution.toolchain import resolve_toolchain
 from setuptools_cuda.resolution.values import Toolchain
@@ -93,3 +94,10 @@ def test_an_nvcc_that_does_not_know_an_option_is_not_given_it(toolkit_nvcc: Path
         tmp_path / "nvcc", f'if [ "$1" = --help ]; then {helped}; else exec \'{root}/bin/nvcc\' "$@"; fi'
     )
     assert resolve(tmp_path, make_environment(tmp_path, NVCC=str(old))).lacks == ("--frandom-seed",)
+
+
+@pytest.mark.parametrize("lacks", [(), ("--frandom-seed",)])
+def test_a_plan_goes_without_the_option(lacks: tuple[str, ...]) -> None:
+    options = reproducible_options("a.cu", key="k", keeping=True, lacks=lacks)
+    assert ("--frandom-seed=a.cu.k" in options) is not bool(lacks)
+    assert "--orig_src_path_name a.cu.k" in options

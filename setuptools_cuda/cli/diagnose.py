@@ -250,10 +250,16 @@ def _list_notes(loaded: _Loaded, *, tools: _Tools, codes: _Codes) -> tuple[str, 
         *loaded.settings.warnings,
         *(tools.toolchain.notes if tools.toolchain else tools.search.notes),
         *(codes.architectures.notes if codes.architectures else ()),
+        *_explain_setup_py(loaded.settings.root),
         *_explain_keys(loaded.settings, tools=tools, codes=codes),
         *_explain_no_toolkit(loaded, search=tools.search),
     )
     return tuple(dict.fromkeys(every))
+
+
+def _explain_setup_py(root: Path) -> Iterable[str]:
+    if (root / "setup.py").is_file():
+        yield "targets that setup.py declares are not seen here"
 
 
 def _explain_keys(settings: Settings, *, tools: _Tools, codes: _Codes) -> Iterable[str]:

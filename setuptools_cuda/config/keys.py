@@ -21,7 +21,9 @@ NOT_IN_THIS_RELEASE: Mapping[str, str] = {
 }
 """Keys that this release refuses, with what to do instead."""
 
-_OFFERED: Mapping[str, tuple[str, ...]] = {}
+OPEN_NAME = r"^[a-z][a-z0-9_-]*$"
+_OPEN = frozenset({"device-compiler"})
+"""Keys whose choices other distributions add to, by entry points."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,12 @@ class Key:
     @property
     def offered(self) -> tuple[str, ...]:
         """Return the choices that this release acts on."""
-        return _OFFERED.get(self.name, self.choices)
+        return self.choices
+
+    @property
+    def open(self) -> bool:
+        """Return whether other distributions may add choices."""
+        return self.name in _OPEN
 
     @property
     def separable(self) -> bool:

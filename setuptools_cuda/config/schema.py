@@ -10,7 +10,7 @@ from typing import Any
 
 from setuptools_cuda.config.checks import CHECKS
 from setuptools_cuda.config.conditions import ARCHITECTURES_PATTERN
-from setuptools_cuda.config.keys import ARRAYS, PROJECT, Key, Kind, Scope
+from setuptools_cuda.config.keys import ARRAYS, OPEN_NAME, PROJECT, Key, Kind, Scope
 from setuptools_cuda.config.values import TEXT_PATTERN
 
 Schema = dict[str, Any]
@@ -78,7 +78,8 @@ def _number(key: Key) -> Schema:
 
 
 def _choice(key: Key) -> Schema:
-    return {"enum": list(key.offered)}
+    known: Schema = {"enum": list(key.offered)}
+    return {"anyOf": [known, {"type": "string", "pattern": OPEN_NAME}]} if key.open else known
 
 
 def _texts(key: Key) -> Schema:

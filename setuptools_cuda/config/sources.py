@@ -108,7 +108,7 @@ def scope_of(target: Target) -> Scope:
 def expand_target(target: AnyTarget, *, place: Place, tree: FileTree, report: Report) -> AnyTarget:
     """Return the target with files in place of globs; ``patterns`` keeps the sources as written."""
     expander = Expander(tree, place, report)
-    sources = expander.sources(target.sources, suffixes=SUFFIXES[scope_of(target).name])
+    sources = expander.sources(target.sources, suffixes=_suffixes_of(target))
     expanded = dataclasses.replace(
         target,
         patterns=target.sources,
@@ -118,6 +118,14 @@ def expand_target(target: AnyTarget, *, place: Place, tree: FileTree, report: Re
     if isinstance(expanded, Library):
         return dataclasses.replace(expanded, headers=expander.files("headers", expanded.headers))
     return expanded
+
+
+def _suffixes_of(target: Target) -> tuple[str, ...]:
+    """Return the suffixes that a target's sources may have; () for any, where a plug-in compiles them."""
+    named = getattr(target, "device_compiler", None)
+    if named is not None and named not in KERNEL_MODULE.keys["device-compiler"].offered:
+        return ()
+    return SUFFIXES[scope_of(target).name]
 
 
 def expand_override(
@@ -168,7 +176,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _find_unknown_suffix(files: Sequence[str], *, suffixes: Sequence[str]) -> Finding | None:
-    strange = [file for file in files if PurePosixPath(file).suffix not in suffixes]
+    strange = [file for file in files if suffixes and PurePosixPath(file).suffix not in suffixes]
     if not strange:
         return None
     fix = ("name the sources by suffix, as 'src/*.cu', or leave the others out with 'exclude'",)

@@ -9,7 +9,7 @@ from setuptools_cuda.config.checks import CHECKS
 from setuptools_cuda.config.conditions import parse_condition
 from setuptools_cuda.config.findings import Finding, Parsed, describe, shorten, show_number, suggest
 from setuptools_cuda.config.flags import Reserved, Tool, find_reserved, without_threads
-from setuptools_cuda.config.keys import NOT_IN_THIS_RELEASE, Key, Kind
+from setuptools_cuda.config.keys import NOT_IN_THIS_RELEASE, OPEN_NAME, Key, Kind
 from setuptools_cuda.config.model import Flags
 from setuptools_cuda.errors import Code
 
@@ -91,7 +91,10 @@ def _find_choice_fault(raw: object, *, key: Key) -> Finding | None:
         return None
     if raw in key.choices:
         return Finding(f"{raw!r} is not in this release", Code.NOT_AVAILABLE, fix=(f"leave it out, or write {wanted}",))
-    return Finding(f"{shorten(raw)} is not {wanted}", fix=suggest(raw, known=key.offered))
+    close = suggest(raw, known=key.offered)
+    if key.open and not close and re.search(OPEN_NAME, raw):
+        return None
+    return Finding(f"{shorten(raw)} is not {wanted}", fix=close)
 
 
 def _parse_texts(raw: object, key: Key) -> Parsed:

@@ -12,6 +12,7 @@ from setuptools_cuda.execute.child import Ended, run_child
 from setuptools_cuda.execute.depfile import parse_depfile
 from setuptools_cuda.execute.fields import Fields, read_fields, render_fields, without_separators
 from setuptools_cuda.execute.ledger import Ledger, Turn
+from setuptools_cuda.execute.linked import describe_undefined, find_undefined, without_reports
 from setuptools_cuda.execute.memory import was_out_of_memory
 from setuptools_cuda.execute.scratch import remove_tree, write_beside
 from setuptools_cuda.resolution.headroom import read_headroom
@@ -89,14 +90,16 @@ class Attempt:
 
     def _work(self) -> int:
         done, threads, attempts = self._compile()
-        if done.output:
-            sys.stdout.write(done.output)
+        undefined = find_undefined(done.output) if self.kind == "link" else ()
+        output = without_reports(done.output) if self.kind == "link" and done.status == 0 else done.output
+        if output:
+            sys.stdout.write(output)
         if done.status != 0:
             self._fail(self._argv(threads), status=done.status, output=done.output, attempts=attempts)
             return 1
+        if undefined:
+            raise JobError(describe_undefined(undefined))
         made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
-        if self.kind == "link":
-            check_linked(self.made)
         read = self._list_read()
         for file, source in made.items():
             self._place(source, file=file)
@@ -204,18 +207,3 @@ def _replaced(word: str, *, parts: Mapping[str, str]) -> str:
         for name, text in parts.items():
             word = word.replace(name, text)
     return word
-
-
-def check_linked(made: str) -> None:
-    """Refuse a library that would fail at import for want of a device link (no linker says so)."""
-    listed = run_child(["nm", "-D", "--undefined-only", made], gives_way=lambda: False)
-    if listed.status != 0:
-        raise JobError(f"nm cannot read what was linked: {listed.output.strip()}")
-    missing = [
-        word for word in listed.output.split() if word.startswith(("__cudaRegisterLinkedBinary", "__fatbinwrap_"))
-    ]
-    if missing:
-        raise JobError(
-            f"relocatable device code was linked without a device link (undefined {missing[0]}): "
-            "set rdc = true for the target that compiles it"
-        )

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from setuptools_cuda.execute.names import Names
 from setuptools_cuda.plan.values import Job
 
-_NO_FILES = ("-D", "-gencode", "-std", "-W", "-O", "-ffile-prefix-map", "-frandom-seed", "--frandom-seed")
+_NO_FILES = ("-D", "-gencode", "-std", "-O", "-ffile-prefix-map", "-frandom-seed", "--frandom-seed")
+_HANDED_ON = ("-Wl,", "-Wa,", "-Wp,")
+"""Options of the linker, the assembler and the preprocessor, with commas between them."""
 _LIBRARY_FORMS = ("lib{}.so", "lib{}.a")
 
 
@@ -32,8 +34,9 @@ def _texts(argv: Sequence[str]) -> Iterator[str]:
     for word in argv:
         started = started or word.startswith("-")
         if started and previous not in {"-ccbin", "-o", "-MF"} and not word.startswith(_NO_FILES):
-            value = word.partition("=")[2] if word.startswith("-") else word.removeprefix("@")
-            yield from (part for part in value.split(",") if part)
+            for one in word.split(",")[1:] if word.startswith(_HANDED_ON) else (word,):
+                value = one.partition("=")[2] if one.startswith("-") else one.removeprefix("@")
+                yield from (part for part in value.split(",") if part)
         previous = word
 
 

@@ -20,6 +20,7 @@ from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
 from setuptools_cuda.resolution.architecture_codes import describe_codes
 from setuptools_cuda.resolution.cuda_libraries import check_cuda_library
+from setuptools_cuda.resolution.needs import list_needy
 
 
 def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> BuildPlan:
@@ -35,7 +36,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
         namespace=namespace,
         places=_places(facts),
     )
-    device = DeviceJobs(project=settings.project, tools=facts.device, namespace=namespace)
+    device = DeviceJobs(project=settings.project, tools=facts.device, plugins=facts.plugins, namespace=namespace)
     planning = Planning(settings=settings, facts=facts, compiles=compiles, device=device)
     planning.notes.extend(_toolchain_notes(facts))
     for library in in_link_order(settings):
@@ -63,7 +64,7 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         kernel_modules=tuple(planning.kernel_modules),
         notes=tuple(dict.fromkeys(notes)),
         warnings=settings.warnings,
-        summary=_summary(facts, jobs=jobs),
+        summary=_summary(facts, jobs=jobs, needy=bool(list_needy(settings))),
         requirements=tuple(planning.requirements),
         toolchain_identity=facts.toolchain.identity if facts.toolchain else "",
         parallel=facts.jobs or facts.cpus,
@@ -102,10 +103,10 @@ def _toolchain_notes(facts: Facts) -> Iterable[str]:
         yield from facts.architectures.notes
 
 
-def _summary(facts: Facts, *, jobs: tuple[Job, ...]) -> str:
+def _summary(facts: Facts, *, jobs: tuple[Job, ...], needy: bool) -> str:
     toolkit, requested = facts.toolkit, facts.architectures
     if toolkit is None or requested is None:
-        return "no CUDA compiler: host sources alone are built"
+        return "no CUDA compiler: host sources alone are built" if needy else "nothing here needs a CUDA compiler"
     passes = [job for job in jobs if job.kind == "cuda"]
     device = [job for job in jobs if job.kind == "device"]
     device_compiles = sum(len(job.codes) for job in passes) + len(device)
@@ -114,8 +115,12 @@ def _summary(facts: Facts, *, jobs: tuple[Job, ...]) -> str:
     shown = f"{host} ({host.found_via.text})" if host else "no host compiler"
     return (
         f"CUDA {toolkit.version} ({toolkit.found_via.text}), {shown}, for {describe_codes(requested.codes)} "
-        f"({requested.found_via.text}): {sources} CUDA sources, {device_compiles} device compiles"
+        f"({requested.found_via.text}): {_count(sources, 'CUDA source')}, {_count(device_compiles, 'device compile')}"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _requirement_notes(requirements: Iterable[str]) -> Iterable[str]:

@@ -21,11 +21,11 @@ from setuptools_cuda.plan.options import (
     nvcc_command,
     place_options,
     profile_options,
-    program,
     reproducible_options,
 )
-from setuptools_cuda.plan.paths import digest, object_name, without_suffix
+from setuptools_cuda.plan.paths import digest, object_name
 from setuptools_cuda.plan.places import Places
+from setuptools_cuda.plan.units import plan_unit, unit_file
 from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolution.architecture_codes import describe_codes, merge_codes, render_gencode
 from setuptools_cuda.resolution.values import Code, Toolchain
@@ -57,7 +57,7 @@ class CudaPass:
     @property
     def unit(self) -> str:
         """Return that source, relative to the build folder; '' where there is none."""
-        return f"generated/{self.key}/{without_suffix(self.source).rsplit('/', 1)[-1]}.cu" if self.instantiate else ""
+        return unit_file(self.source, key=self.key) if self.instantiate else ""
 
     def want(self, role: str, *, target: str) -> str:
         """Return the file of ``role``, relative to the build folder, and note that ``target`` uses it."""
@@ -196,7 +196,11 @@ class Compiles:
         """Return all compiles: higher priority first, then CUDA before host sources."""
         launcher = launcher_of(self.project, toolchain=toolchain)
         render = functools.partial(_render_pass, toolchain=toolchain, root=self.facts.root, launcher=launcher)
-        units = (unit_job(one) for one in self._passes.values() if one.unit)
+        units = (
+            plan_unit(one.unit, source=one.source, expressions=one.instantiate, key=one.key, used_by=tuple(one.used_by))
+            for one in self._passes.values()
+            if one.unit
+        )
         cuda = (*units, *(job for one in self._passes.values() for job in render(one)))
         host = (_launched(job, launcher=launcher) if job.kind == "host" else job for job in self._host.values())
         return tuple(sorted((*cuda, *host), key=lambda job: (-job.priority, -len(job.codes))))
@@ -210,8 +214,15 @@ class Compiles:
 
 
 def _compiled_again(source: str, passes: Iterable[CudaPass]) -> str:
-    users = "; ".join(f"{', '.join(one.used_by)} ({describe_codes(one.codes)})" for one in passes)
-    return f"{source} is compiled once for each of: {users}, since their options or architectures differ"
+    passes = tuple(passes)
+    shared = set.intersection(*(set(one.options) for one in passes))
+    users = "; ".join(f"for {', '.join(one.used_by)} with {_own_options(one, shared=shared)}" for one in passes)
+    return f"{source} is compiled {len(passes)} times: {users}. What all of them need can be set for the whole project"
+
+
+def _own_options(one: CudaPass, *, shared: Collection[str]) -> str:
+    own = [option for option in one.options if option not in shared]
+    return " ".join(own) or ("relocatable device code" if one.rdc else "nothing of its own")
 
 
 def _joined(one: Job, other: Job) -> Job:
@@ -274,21 +285,6 @@ def _job(
         memory=one.memory,
         priority=one.priority,
         launched=not keeping,
-    )
-
-
-def unit_job(one: CudaPass) -> Job:
-    """Return the job that writes the source with a pass's instantiations."""
-    words = (word for expression in one.instantiate for word in ("--instantiate", expression))
-    return Job(
-        key=digest(one.key, "unit"),
-        kind="device",
-        argv=(*program("device_unit.py"), "--include", one.source, *words, "--output", OUT),
-        inputs=(),
-        needs=(),
-        outputs=(Output("source", one.unit),),
-        title=f"the instantiations of {one.source}",
-        used_by=tuple(one.used_by),
     )
 
 

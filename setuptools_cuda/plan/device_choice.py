@@ -43,11 +43,13 @@ def choose_compiler(
 ) -> Chosen:
     """Return who compiles ``options.source`` for ``codes``; ``shared`` says that an extension compiles it too."""
     about = facts.sources.get(options.source)
-    named = _find_named(options)
+    named = _find_named(options, facts=facts)
     numbers = tuple(code.architecture.number for code in codes)
     candidates = list_candidates(
         options.source, facts=about, named=named, numbers=numbers, prefers_nvcc=facts.prefers_nvcc or shared
     )
+    if not candidates:
+        return Chosen(problem=_describe_unread(module, options))
     if candidates == ("nvvm",) and about is not None and (reason := find_nvvm_refusal(about, numbers=numbers)):
         return Chosen(problem=_describe_refused(module, options, about=about, codes=codes, reason=reason))
     usable = [one for one in candidates if not _list_missing(one, module=module, facts=facts)]
@@ -58,18 +60,19 @@ def choose_compiler(
     return Chosen(usable[0], note)
 
 
-def _find_named(options: SourceOptions) -> str | None:
+def _find_named(options: SourceOptions, *, facts: Facts) -> str | None:
     """Return the last of the compilers named for a source that reads such sources."""
-    fitting = [name for name in options.device_compilers if reads(name, options.source)]
+    fitting = [name for name in options.device_compilers if reads(name, options.source, plugins=facts.plugins)]
     return fitting[-1] if fitting else None
 
 
-def find_idle_compilers(module: KernelModule, *, sources: Sequence[SourceOptions]) -> list[Problem]:
+def find_idle_compilers(module: KernelModule, *, sources: Sequence[SourceOptions], facts: Facts) -> list[Problem]:
     """Return a problem where the module names a compiler that reads none of its sources."""
     named = module.device_compiler
-    if named is None or not sources or any(reads(named, one.source) for one in sources):
+    if named is None or not sources or any(reads(named, one.source, plugins=facts.plugins) for one in sources):
         return []
-    suffixes = ", ".join(sorted(READS.get(named, ())))
+    own = facts.plugins[named].suffixes if named in facts.plugins else READS.get(named, frozenset())
+    suffixes = ", ".join(sorted(own))
     return [
         Problem(
             ErrorCode.CONFLICT,
@@ -87,6 +90,15 @@ def _list_missing(compiler: str, *, module: KernelModule, facts: Facts) -> list[
     there = facts.device.paths if facts.device else {}
     needed = list_tools(compiler, formats=module.formats, linked=module.device_link is not None)
     return [name for name in needed if name not in there]
+
+
+def _describe_unread(module: KernelModule, options: SourceOptions) -> Problem:
+    return Problem(
+        ErrorCode.BAD_VALUE,
+        f"no device compiler that is named reads {options.source}",
+        where=f"{module.where}.sources",
+        fix=(f"name one that does in device-compiler; those of our own read {', '.join(_LANGUAGES)}",),
+    )
 
 
 def _describe_missing(

@@ -6,7 +6,7 @@ stands for a library or program of the toolkit, so that no command tells where t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from setuptools_cuda.config.model import Project
@@ -17,6 +17,7 @@ from setuptools_cuda.plan.paths import digest, object_name
 from setuptools_cuda.plan.values import Job, Output
 from setuptools_cuda.resolution.architecture_codes import describe_codes
 from setuptools_cuda.resolution.device_compilers import list_tools
+from setuptools_cuda.resolution.device_plugins import DevicePlugin
 from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.values import Architecture, Code
 
@@ -79,6 +80,7 @@ class DeviceJobs:
 
     project: Project
     tools: DeviceTools | None
+    plugins: Mapping[str, DevicePlugin] = field(default_factory=dict)
     namespace: str = ""
     _passes: dict[str, DevicePass] = field(default_factory=dict)
 
@@ -96,6 +98,7 @@ class DeviceJobs:
             words = nvrtc_words(options, project=self.project)
         else:
             words = ir_words(options, compiler=compiler, project=self.project)
+        plugin = self.plugins.get(compiler)
         names = list_tools(compiler, formats=("cubin", "fatbin"))
         names = (*names, *_HEADERS, "crt") if compiler == "nvrtc" else names
         compress = compress_options(self.project, release=tools.release)
@@ -112,6 +115,7 @@ class DeviceJobs:
             *options.instantiate,
             "",
             *compress,
+            plugin.identity if plugin else "",
             tools.identity(*(name for name in names if name in tools.paths)),
         )
         fresh = DevicePass(
@@ -199,13 +203,15 @@ class DeviceJobs:
                 *("--site", "{tool:llvmlite}", "--libdevice", "{tool:libdevice}", "--output", OUT),
                 *("--cpu", f"sm_{architecture}", one.source),
             )
+        elif one.compiler in self.plugins:
+            argv = self.plugins[one.compiler].command(one.source, architecture)
         else:
             check = self._least_known(one)
             argv = (
                 *program("device_ptx.py"),
                 *("--ptxas", "{tool:ptxas}", "--arch", f"sm_{check}", "--output", OUT, one.source),
             )
-        return self._compile(one, architecture, argv, roles=[f"ptx:{architecture}"], depfile=False)
+        return self._compile(one, architecture, argv, roles=[f"ptx:{architecture}"], depfile=DEPFILE in argv)
 
     def _least_known(self, one: DevicePass) -> Architecture:
         """Return the architecture to check PTX for: its target, or the oldest that ptxas still compiles for."""

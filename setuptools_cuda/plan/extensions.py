@@ -126,9 +126,11 @@ class _Objects:
             target=self.extension.name,
         )
         command = self.host.cxx if cplus else self.host.c
+        # What Cython makes lies in the build folder, and includes what lies beside the .pyx.
+        beside = options.source.rpartition("/")[0] or "."
         self.objects.append(
             self.planning.compiles.host(
-                replace(options, source=job.outputs[0].file),
+                replace(options, source=job.outputs[0].file, include_dirs=(*options.include_dirs, beside)),
                 target=self.extension.name,
                 command=command,
                 generated_by=job,

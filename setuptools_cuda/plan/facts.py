@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from setuptools_cuda.config import conditions
 from setuptools_cuda.config.model import Flags
 from setuptools_cuda.plan.values import HostCommands, PythonFacts
+from setuptools_cuda.resolution.device_plugins import DevicePlugin
 from setuptools_cuda.resolution.device_sources import SourceFacts
 from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.values import Architecture, Architectures, Candidate, Package, Release, Toolchain
@@ -28,6 +29,8 @@ class Facts:
     """Where that was looked for."""
     sources: Mapping[str, SourceFacts] = field(default_factory=dict)
     """What sources of IR and PTX say of themselves, and the words of those with instantiations."""
+    plugins: Mapping[str, DevicePlugin] = field(default_factory=dict)
+    """Device compilers of other distributions."""
     prefers_nvcc: bool = True
     """Whether CUDA C++ of kernel modules goes to nvcc where nobody says otherwise."""
     architectures: Architectures | None = None

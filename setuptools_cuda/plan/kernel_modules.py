@@ -33,7 +33,7 @@ def plan_kernel_module(module: KernelModule, *, planning: Planning) -> None:
     options = _whole(
         module, options=planning.sources(inherit(module, closure=closure), closure=closure), planning=planning
     )
-    planning.problems.extend(find_idle_compilers(module, sources=options))
+    planning.problems.extend(find_idle_compilers(module, sources=options, facts=planning.facts))
     options, problems = give_instantiations(module, sources=options, facts=planning.facts)
     planning.problems.extend(problems)
     files = _plan_files(module, options, planning=planning)
@@ -106,7 +106,10 @@ def _compile(module: KernelModule, options: SourceOptions, *, planning: Planning
     facts = planning.facts
     chosen = choose_compiler(module, options, codes=codes, facts=facts, shared=planning.is_shared(options.source))
     if chosen.problem is not None:
-        planning.problems.append(chosen.problem)
+        if chosen.problem.code is ErrorCode.NO_COMPILER and not planning.settings.project.required:
+            planning.notes.append(f"{module.module}: {options.source} is left out: {chosen.problem.what}")
+        else:
+            planning.problems.append(chosen.problem)
         return None
     planning.notes.extend((chosen.note,) if chosen.note else ())
     if chosen.compiler == "nvcc" and facts.toolchain is not None:

@@ -21,6 +21,8 @@ AnyTarget = TypeVar("AnyTarget", bound=Target)
 CUDA_PREFIX = "CUDA::"
 STATIC_RUNTIME = ("cudart_static", "dl", "rt", "pthread")
 """What a program with the static CUDA runtime links, after NVIDIA's ``nvcc --dryrun``."""
+REPORT_UNDEFINED = ("-Wl,-z,defs", "-Wl,--warn-unresolved-symbols")
+"""The linker reports symbols that nothing defines; execution tells Python's own from what was forgotten."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,7 @@ class SharedLink:
             *(f"-Wl,-rpath,{path}" for path in dict.fromkeys(self.rpaths)),
             *(f"-l{library}" for library in self.libraries),
             *self.host_libraries,
+            *REPORT_UNDEFINED,
             *self.flags,
             *("-o", OUT),
         )

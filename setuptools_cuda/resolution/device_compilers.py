@@ -17,6 +17,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError
 from setuptools_cuda.resolution.architecture_steps import StepContext, resolve_request
 from setuptools_cuda.resolution.catalogue import list_pypi
+from setuptools_cuda.resolution.device_plugins import DevicePlugin, find_device_plugins
 from setuptools_cuda.resolution.device_sources import SourceFacts, read_sources
 from setuptools_cuda.resolution.device_tools import LLVMLITE
 from setuptools_cuda.resolution.host_compiler import find_host_program
@@ -55,6 +56,8 @@ class Wanted:
     """Whether CUDA C++ goes to nvcc where nobody says otherwise: a host compiler is there."""
     compilers: Mapping[str, tuple[str, ...]]
     """The compilers of each kernel module, by its name."""
+    plugins: Mapping[str, DevicePlugin]
+    """Those of other distributions that the project names."""
     first: str = ""
     """A kernel module that needs one of ``tools``, for messages."""
 
@@ -64,26 +67,34 @@ def suffix_of(source: str) -> str:
     return PurePosixPath(source).suffix
 
 
-def reads(compiler: str, source: str) -> bool:
+def reads(compiler: str, source: str, *, plugins: Mapping[str, DevicePlugin]) -> bool:
     """Return whether a device compiler reads sources of that suffix."""
-    return suffix_of(source) in READS.get(compiler, frozenset())
+    own = plugins[compiler].suffixes if compiler in plugins else READS.get(compiler, frozenset())
+    return suffix_of(source) in own
 
 
 def list_candidates(
-    source: str, *, facts: SourceFacts | None, named: str | None, numbers: Sequence[int], prefers_nvcc: bool
+    source: str,
+    *,
+    facts: SourceFacts | None,
+    named: str | None,
+    numbers: Sequence[int],
+    prefers_nvcc: bool,
 ) -> tuple[str, ...]:
     """Return the compilers that may take a source, the first the one to prefer.
 
-    ``named`` is what the project says; it counts where it reads such a source. ``numbers`` are
-    the architectures, () where they are not known yet.
+    ``named`` is what the project says, of those that read such a source. ``numbers`` are the
+    architectures, () where they are not known yet. Nothing of our own reads a suffix that is not in :data:`READS`.
     """
-    if named is not None and reads(named, source):
+    if named is not None:
         return (named,)
     suffix = suffix_of(source)
     if suffix == ".cu":
         return ("nvcc",) if prefers_nvcc else ("nvrtc",)
     if suffix == ".ptx":
         return ("ptxas",)
+    if not any(suffix in suffixes for suffixes in READS.values()):
+        return ()
     if facts is None or find_nvvm_refusal(facts, numbers=numbers or (0,)) is not None or not facts.nvvm_layout:
         return ("llvm",)
     return ("nvvm", "llvm")
@@ -108,7 +119,7 @@ def find_nvvm_refusal(facts: SourceFacts, *, numbers: Iterable[int]) -> str | No
 def list_tools(compiler: str, *, formats: Collection[str], linked: bool = False) -> tuple[str, ...]:
     """Return the tools that a compiler needs to make images of ``formats``."""
     tools = list(_TOOLS.get(compiler, ()))
-    if compiler not in _WRITES_CUBIN and {"cubin", "fatbin"} & set(formats):
+    if compiler not in _TOOLS or (compiler not in _WRITES_CUBIN and {"cubin", "fatbin"} & set(formats)):
         tools.append("ptxas")
     if compiler != "nvcc" and "fatbin" in formats:
         tools += ["ptxas", "fatbinary"] if compiler not in _WRITES_CUBIN else ["fatbinary"]
@@ -127,6 +138,7 @@ def find_wanted(settings: Settings, *, environment: Environment) -> Wanted:
     every = [source for _, sources in modules for source in sources]
     words = [source for module, sources in modules if module.instantiate for source in sources]
     facts = read_sources(every, root=settings.root, words=[source for source in words if suffix_of(source) == ".cu"])
+    plugins = find_device_plugins(_list_named(settings), environment=environment)
     asks = any(suffix_of(source) == ".cu" for source in every)
     prefers = asks and _has_host_compiler(settings, environment=environment)
     numbers = _guess_numbers(settings, environment=environment) if facts else ()
@@ -135,18 +147,19 @@ def find_wanted(settings: Settings, *, environment: Environment) -> Wanted:
     tools: dict[str, str] = {}
     for module, sources in modules:
         taken = (
-            list_candidates(
-                source, facts=facts.get(source), named=named, numbers=numbers, prefers_nvcc=prefers or source in used
-            )[0]
+            compiler
             for source in sources
-            for named in _names(module, source=source, settings=settings)
+            for named in _names(module, source=source, settings=settings, plugins=plugins)
+            for compiler in list_candidates(
+                source, facts=facts.get(source), named=named, numbers=numbers, prefers_nvcc=prefers or source in used
+            )[:1]
         )
         compilers[module.title] = tuple(dict.fromkeys(taken))
         for compiler in compilers[module.title]:
             for tool in list_tools(compiler, formats=module.formats, linked=module.device_link is not None):
                 tools.setdefault(tool, module.title)
     nvcc = any("nvcc" in names for names in compilers.values())
-    return Wanted(nvcc, frozenset(tools), facts, prefers, compilers, next(iter(tools.values()), ""))
+    return Wanted(nvcc, frozenset(tools), facts, prefers, compilers, plugins, next(iter(tools.values()), ""))
 
 
 def list_sources(module: KernelModule, settings: Settings) -> tuple[str, ...]:
@@ -155,12 +168,24 @@ def list_sources(module: KernelModule, settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*module.sources, *added)))
 
 
-def _names(module: KernelModule, *, source: str, settings: Settings) -> Iterator[str | None]:
+def _list_named(settings: Settings) -> Iterator[str]:
+    if not settings.kernel_modules:
+        return
+    named = [settings.project.device_compiler, *(one.device_compiler for one in settings.kernel_modules)]
+    named += [one.device_compiler for one in settings.overrides]
+    yield from (name for name in named if name is not None)
+
+
+def _names(
+    module: KernelModule, *, source: str, settings: Settings, plugins: Mapping[str, DevicePlugin]
+) -> Iterator[str | None]:
     """Yield each compiler that may be named for a source: overrides with a condition may hold or not."""
-    named = [module.device_compiler or settings.project.device_compiler]
+    general = (settings.project.device_compiler, module.device_compiler)
+    fitting = [name for name in general if name is not None and reads(name, source, plugins=plugins)]
+    named: list[str | None] = [fitting[-1] if fitting else None]
     for one in settings.overrides:
         fits = one.target in (None, module.title) and (one.match is None or matches(one.match, path=source))
-        if fits and one.device_compiler is not None and reads(one.device_compiler, source):
+        if fits and one.device_compiler is not None and reads(one.device_compiler, source, plugins=plugins):
             named = [*named, one.device_compiler] if one.if_ is not None else [one.device_compiler]
     yield from dict.fromkeys(named)
 

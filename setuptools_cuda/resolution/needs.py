@@ -35,7 +35,7 @@ def list_needy(settings: Settings) -> tuple[Target, ...]:
     return tuple(
         target
         for target in settings.targets
-        if _has_device_code(target, overrides=settings.overrides) or _list_libraries(target)
+        if _has_device_code(target, overrides=settings.overrides) or _list_libraries(target) or _names_runtime(target)
     )
 
 
@@ -62,9 +62,16 @@ def list_extras(settings: Settings, *, environment: Environment) -> tuple[str, .
 
 
 def _has_device_code(target: Target, *, overrides: Iterable[Override]) -> bool:
-    """Return whether any source may be device code: one that an override adds counts, whether its ``if`` holds or not."""
+    """Return whether any source may be device code: also one that an override adds, if it applies."""
+    if isinstance(target, KernelModule) and target.sources:
+        return True
     added = (source for override in overrides if override.target == target.title for source in override.sources)
     return not _DEVICE_SUFFIXES.isdisjoint(PurePosixPath(source).suffix for source in (*target.sources, *added))
+
+
+def _names_runtime(target: Target) -> bool:
+    """Return whether the target asks for the CUDA runtime by itself, as a host source that calls it does."""
+    return target.cudart in {"static", "shared"} and not isinstance(target, KernelModule)
 
 
 def _list_libraries(target: Target) -> tuple[str, ...]:
