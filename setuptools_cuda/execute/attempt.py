@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
 
 from setuptools_cuda.execute import images
 from setuptools_cuda.execute.child import Ended, run_child
 from setuptools_cuda.execute.depfile import parse_depfile
 from setuptools_cuda.execute.fields import Fields, read_fields, render_fields, without_separators
 from setuptools_cuda.execute.ledger import Ledger, Turn
-from setuptools_cuda.execute.linked import describe_undefined, find_undefined, without_reports
 from setuptools_cuda.execute.memory import was_out_of_memory
 from setuptools_cuda.execute.scratch import remove_tree, write_beside
 from setuptools_cuda.resolution.headroom import read_headroom
+
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 COMPILES = ("cuda", "device", "host", "cython")
 """Kinds of jobs that take turns over cores and memory; links are quick."""
@@ -90,21 +93,18 @@ class Attempt:
 
     def _work(self) -> int:
         done, threads, attempts = self._compile()
-        undefined = find_undefined(done.output) if self.kind == "link" else ()
-        output = without_reports(done.output) if self.kind == "link" and done.status == 0 else done.output
+        output = check_link(done) if self.kind == "link" and done.status == 0 else done.output
         if output:
             sys.stdout.write(output)
         if done.status != 0:
             self._fail(self._argv(threads), status=done.status, output=done.output, attempts=attempts)
             return 1
-        if undefined:
-            raise JobError(describe_undefined(undefined))
         made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
         read = self._list_read()
         for file, source in made.items():
             self._place(source, file=file)
         numbers = (done.seconds, done.cpu, done.memory, threads, attempts)
-        self._write_result({"took": map(str, numbers), "output": [without_separators(done.output)], "read": read})
+        self._write_result({"took": map(str, numbers), "output": [without_separators(output)], "read": read})
         return 0
 
     def _place(self, source: str, *, file: str) -> None:
@@ -200,6 +200,17 @@ class Attempt:
             write_beside(f"{self.build}/failures/{self.name}", data)
         except OSError as error:
             sys.stdout.write(f"{output}\n{self.spec['title'][0]}: {error}\n")
+
+
+def check_link(done: Ended) -> str:
+    """Return what the linker said, without its reports of undefined symbols. Raises JobError for one that matters."""
+    from setuptools_cuda.execute import linked  # noqa: PLC0415 - compiles do not need it, and it is slow to import
+
+    undefined = linked.find_undefined(done.output)
+    if undefined:
+        sys.stdout.write(linked.without_reports(done.output))
+        raise JobError(linked.describe_undefined(undefined))
+    return linked.without_reports(done.output)
 
 
 def _replaced(word: str, *, parts: Mapping[str, str]) -> str:

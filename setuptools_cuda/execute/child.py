@@ -10,7 +10,11 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Sequence
+
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _TICK = 0.05
 _GRACE = 2.0

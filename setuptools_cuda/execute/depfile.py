@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def parse_depfile(text: str) -> tuple[str, ...]:

@@ -7,7 +7,11 @@ import as all else that it does. Fields end in a record separator, texts in a un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 
 _FIELD, _TEXT = "\x1e", "\x1f"
 Fields = dict[str, list[str]]

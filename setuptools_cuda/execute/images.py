@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 _TARGET = b".target sm_"
 _HEAD = 4096

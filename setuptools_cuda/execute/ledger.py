@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
 
 from setuptools_cuda.execute.fields import parse_fields, render_fields
 
 if sys.platform != "win32":
     import fcntl
+
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which is slow to import."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _WAIT = 0.05
 UNKNOWN_NEED = 512 << 20
