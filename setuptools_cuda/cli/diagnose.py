@@ -15,6 +15,7 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.config.pyproject import TABLE, find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.resolution.architectures import resolve_architectures
 from setuptools_cuda.resolution.catalogue import add_variants, find_facts
 from setuptools_cuda.resolution.host_compiler import HostProgram, resolve_host_program
@@ -83,6 +84,7 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
         requirements=_find_requirements(loaded, search=tools.search, environment=environment),
         versions=find_versions(environment),
         build_folder=find_folder(request.build_folder),
+        artifact_cache=find_cache_folder(settings, environment=environment),
         launchers=find_launchers(environment),
         variables=list_variables(environment),
         notes=_list_notes(loaded, tools=tools, codes=codes),

@@ -121,6 +121,8 @@ class Diagnosis:
     """What an isolated build would ask for from pip."""
     versions: tuple[Version, ...]
     build_folder: Folder
+    artifact_cache: Path | None
+    """The folder of the cache between builds, or None where it is off."""
     launchers: tuple[tuple[str, Path | None], ...]
     """Compiler caches and where each is on PATH."""
     variables: tuple[Variable, ...]

@@ -41,6 +41,7 @@ def describe(diagnosis: Diagnosis) -> dict[str, object]:
             "bytes": folder.size,
             "writable": folder.writable,
         },
+        "artifact_cache": str(diagnosis.artifact_cache) if diagnosis.artifact_cache else None,
         "launchers": {name: str(path) if path else None for name, path in diagnosis.launchers},
         "variables": [{"name": each.name, "value": each.value, "role": each.role} for each in diagnosis.variables],
         "notes": list(diagnosis.notes),

@@ -22,7 +22,7 @@ def lay_out(diagnosis: Diagnosis) -> Screen:
         Section("architectures", tuple(_architectures(diagnosis))),
         Section("this machine", tuple(_machine(diagnosis.machine, ptx=diagnosis.ptx))),
         Section("versions", (row(_versions(diagnosis)),)),
-        Section("build", (*_folder(diagnosis.build_folder), *_launchers(diagnosis))),
+        Section("build", (*_folder(diagnosis.build_folder), *_caches(diagnosis))),
         Section("variables", tuple(row(each.name, each.value, each.role) for each in diagnosis.variables)),
         Section("notes", list_rows(diagnosis.notes)),
         Section("what is wrong", tuple(_problems(diagnosis))),
@@ -128,7 +128,8 @@ def _folder(folder: Folder) -> Iterator[Row]:
     yield row("folder", f"{folder.path} ({state}{writable})", tone="" if folder.writable else "bad")
 
 
-def _launchers(diagnosis: Diagnosis) -> Iterator[Row]:
+def _caches(diagnosis: Diagnosis) -> Iterator[Row]:
+    yield row("cache", str(diagnosis.artifact_cache or "off"))
     for name, path in diagnosis.launchers:
         yield row(name, str(path) if path else "not on PATH", tone="" if path else "faint")
 

@@ -9,13 +9,13 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.cli.command import SubParsers, add_command, add_settings_option, make_request
 from setuptools_cuda.config.pyproject import find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Exit
+from setuptools_cuda.execute.cache_folder import find_user_cache
 from setuptools_cuda.resolution.architecture_spellings import spell_for_cmake, spell_for_torch
 from setuptools_cuda.resolution.farm import write_farm
 from setuptools_cuda.resolution.programs import find_program
@@ -66,10 +66,11 @@ def _place_links(request: pipeline.Request) -> pipeline.Request:
     """Return a request that keeps links in the user's cache where there is no project to keep them in."""
     if find_table(request.root) is not None:
         return request
-    environment = request.environment
-    cache = Path(environment.get("XDG_CACHE_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".cache")
+    cache = find_user_cache(request.environment)
+    if cache is None:
+        return request
     interpreter = hashlib.sha256(os.fsencode(sys.prefix)).hexdigest()[:16]
-    return replace(request, build_base=cache / "setuptools-cuda" / "toolkits" / interpreter)
+    return replace(request, build_base=cache / "toolkits" / interpreter)
 
 
 def _print_exactly(text: str) -> None:

@@ -10,12 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from setuptools_cuda import __version__
-from setuptools_cuda.cli import doctor, env, plan
+from setuptools_cuda.cli import cache, doctor, env, plan
 from setuptools_cuda.cli.command import SubParsers
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Exit
 
-COMMANDS: tuple[Callable[[SubParsers], None], ...] = (doctor.add_parser, plan.add_parser, env.add_parser)
+COMMANDS: tuple[Callable[[SubParsers], None], ...] = (
+    doctor.add_parser,
+    plan.add_parser,
+    env.add_parser,
+    cache.add_parser,
+)
 """What adds each sub-command, in the order in which ``--help`` shows them."""
 
 _INTERRUPTED = 130

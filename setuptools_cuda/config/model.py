@@ -64,6 +64,10 @@ WhenEmpty = Literal["error", "skip"]
 Cudart = Literal["static", "shared", "none"]
 Format = Literal["ptx", "cubin", "fatbin", "ltoir"]
 DeviceCompiler = Literal["nvcc", "nvrtc", "nvvm", "llvm"]
+USES = (
+    "Packages that bring include folders, libraries and defines: torch, numpy, pybind11, nanobind, cutlass, "
+    "cudnn, nccl, and those that other distributions add."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +112,10 @@ class Target:
     flags: Flags = key("Extra flags by tool {cuda, cxx, c, link}; a bare list means cuda.", default=Flags())
     defines: tuple[str, ...] = key("Preprocessor definitions, as 'A' or 'B=1'.", default=(), check="defines")
     include_dirs: tuple[str, ...] = key("Include folders.", default=())
-    uses: tuple[str, ...] = key("Packages that bring include folders, libraries and defines.", default=())
-    link: tuple[str, ...] = key("Libraries of this table, and CUDA's own as 'CUDA::NAME'.", default=())
+    uses: tuple[str, ...] = key(USES, default=())
+    link: tuple[str, ...] = key(
+        "Libraries of this table, and CUDA's own by CMake's names, as 'CUDA::cublas'.", default=()
+    )
     rdc: bool = key("Relocatable device code; the device link comes by itself.", default=False)
     cudart: Cudart | None = key("How the CUDA runtime is linked: static, shared or none.")
     memory: str | None = key("Memory that one compile needs, as '3 GiB'.", check="memory")
@@ -179,15 +185,18 @@ class Project:
     """The keys of ``[tool.setuptools-cuda]`` itself."""
 
     cuda: str | None = key("Acceptable toolkit releases, as '>=12.4'.", check="specifier")
-    architectures: ArchitectureWords | None = key("Architectures to build for.", check="architectures")
+    architectures: ArchitectureWords | None = key(
+        "Architectures to build for; if not set, all-major: every major one that the toolkit knows.",
+        check="architectures",
+    )
     unsupported_architectures: Literal["error", "drop"] = key(
         "What to do with a requested architecture that the toolkit does not know.", default="error"
     )
-    std: str | None = key("The language standard of C++ and CUDA sources.", check="std")
+    std: str | None = key("The language standard of C++ and CUDA sources; if not set, the compilers' own.", check="std")
     flags: Flags = key("Extra flags by tool {cuda, cxx, c, link}; a bare list means cuda.", default=Flags())
     defines: tuple[str, ...] = key("Preprocessor definitions.", default=(), check="defines")
     include_dirs: tuple[str, ...] = key("Include folders.", default=())
-    uses: tuple[str, ...] = key("Packages that bring include folders, libraries and defines.", default=())
+    uses: tuple[str, ...] = key(USES, default=())
     cudart: Cudart | None = key("How the CUDA runtime is linked: static (the default), shared or none.")
     device_compiler: DeviceCompiler | None = key("The device compiler.")
     required: bool = key("Whether a missing toolkit is an error.", default=True)
@@ -196,8 +205,10 @@ class Project:
     toolchain_steps: tuple[str, ...] | None = key("The steps that look for a toolchain, in order.")
     architecture_steps: tuple[str, ...] | None = key("The steps that look for the architectures, in order.")
     launcher: str | None = key("A program put before each compiler call, as 'ccache'.")
-    compress: Literal["size", "balance", "speed", "none"] | None = key("Compression of device code in objects.")
-    jobs: int | None = key("Compiles that run at once.", check="positive")
+    compress: Literal["size", "balance", "speed", "none"] | None = key(
+        "Compression of device code in objects; if not set, size from toolkit 13.0 on, nvcc's own before."
+    )
+    jobs: int | None = key("Compiles that run at once; if not set, as many as there are cores.", check="positive")
     profile: Literal["release", "dev", "debug"] = key("The kind of build.", default="release")
     report: str | None = key("A folder for a report of the build.")
     cache: str | None = key("The folder of the artifact cache, or 'off'; if not set, one in the user's cache folder.")

@@ -75,7 +75,7 @@ def _write_chain(writer: ninja_syntax.Writer, chain: Sequence[Link], *, folder: 
 
 def _stamp(name: str, *, folder: BuildFolder) -> str:
     """Return a file that is never made."""
-    return folder.relative(f"scratch/done/{name}")
+    return folder.relative(f"done/{name}")
 
 
 def _described(job: Job) -> str:
