@@ -188,7 +188,11 @@ def make_installation(folder: Path, *, requirements: Sequence[str | Path]) -> No
 
 
 # A machine that runs the tests may well have a toolkit among the well-known roots.
-STEPS = {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "setting,compiler-env,root-env,wheel,pip"}
+STEPS = {
+    "SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "setting,compiler-env,root-env,wheel,pip",
+    # Tests count what is compiled: nothing may come out of what another test has compiled.
+    "SETUPTOOLS_CUDA_CACHE": "off",
+}
 
 
 def clean_variables(home: Path) -> dict[str, str]:

@@ -21,7 +21,8 @@ from setuptools_cuda.execute.artifacts import Artifacts
 cache = Artifacts(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:
-    cache.store("ab" * 32, inputs=(), absent=(), outputs={"object": (Path(sys.argv[2]), sys.argv[3])}, about={}, said="")
+    outputs = {"object": (Path(sys.argv[2]), sys.argv[3])}
+    cache.store("ab" * 32, inputs=(), absent=(), outputs=outputs, about={}, said="")
 except OSError as error:
     print(error.strerror)
 """

@@ -57,8 +57,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def distribution(**words: object) -> setuptools.Distribution:
-    """Return a Distribution as setuptools makes it where we are installed."""
+    """Return a Distribution as setuptools makes it where we are installed, which the tests' own environment may be."""
     made = setuptools.Distribution({"name": "demo", "packages": ["demo"]})
+    for left in (hook.ATTRIBUTE, "get_command_class", "has_ext_modules", "has_pure_modules"):
+        vars(made).pop(left, None)
+    made.ext_modules = None
     for word, value in words.items():
         setattr(made, word, value)
     hook.finalize(made)

@@ -24,6 +24,11 @@ COMPILES = ("cuda", "device", "host", "cython")
 """Kinds of jobs that take turns over cores and memory; links are quick."""
 
 
+_SELDOM, _OFTEN = 0.25, 0.05
+"""Seconds between two looks at the memory that is left: where it is plenty, and where it may soon be gone."""
+_NEAR = 4
+
+
 class JobError(Exception):
     """A job that failed for a reason of its own, rather than the compiler's."""
 
@@ -149,12 +154,13 @@ class Attempt:
         files = self.run["groups"]
         groups = tuple(zip(files[::3], files[1::3], files[2::3], strict=True))
 
-        def gives_way() -> bool:
-            if ledger is None or not reserve:
-                return False
-            return 0 < read_headroom(groups) < reserve and not ledger.is_oldest()
+        def stays() -> float:
+            room = read_headroom(groups) if ledger is not None and reserve else 0
+            if not room or room > _NEAR * reserve:
+                return _SELDOM
+            return 0 if room < reserve and ledger is not None and not ledger.is_oldest() else _OFTEN
 
-        return run_child(self._argv(threads), gives_way=gives_way)
+        return run_child(self._argv(threads), stays=stays)
 
     def _argv(self, threads: int) -> list[str]:
         whole = {"{out}": self.made, "{keep}": self.keep, "{depfile}": f"{self.scratch}/out.d"}

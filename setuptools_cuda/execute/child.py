@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_TICK = 0.05
 _GRACE = 2.0
 """Seconds that a compiler has to take its temporary files away when it is told to end."""
 _TERM, _KILL = 15, 9
@@ -43,11 +42,12 @@ class Ended:
         self.gave_way = bool(gave_way)
 
 
-def run_child(argv: Sequence[str], *, gives_way: Callable[[], bool]) -> Ended:
+def run_child(argv: Sequence[str], *, stays: Callable[[], float]) -> Ended:
     """Run ``argv`` and return what came of it.
 
-    It is ended, with all that it started, as soon as ``gives_way()`` says so, which is asked while
-    it says nothing. It belongs to this process's group, and so ends by the signals that end that.
+    ``stays()`` says for how many seconds it may go on before that is asked again; at 0 it is ended,
+    with all that it started. It belongs to this process's group, and so ends by the signals that
+    end that.
     """
     started = time.monotonic()
     reader, writer = os.pipe()
@@ -55,7 +55,7 @@ def run_child(argv: Sequence[str], *, gives_way: Callable[[], bool]) -> Ended:
     if pid == 0:
         _become(argv, writer=writer)
     os.close(writer)
-    output, ended = _follow(pid, reader=reader, gives_way=gives_way)
+    output, ended = _follow(pid, reader=reader, stays=stays)
     os.close(reader)
     _, status, usage = os.wait4(pid, 0)
     unit = 1 if sys.platform == "darwin" else 1024
@@ -82,18 +82,21 @@ def _become(argv: Sequence[str], *, writer: int) -> None:
         os._exit(127)
 
 
-def _follow(pid: int, *, reader: int, gives_way: Callable[[], bool]) -> tuple[bytes, list[int]]:
+def _follow(pid: int, *, reader: int, stays: Callable[[], float]) -> tuple[bytes, list[int]]:
     """Return all that is printed until the last process that may print has ended, and who was ended for it."""
     parts: list[bytes] = []
     ended: list[int] = []
+    wait = stays()
     while True:
-        ready, _, _ = select.select([reader], [], [], _TICK)
+        ready, _, _ = select.select([reader], [], [], None if ended else wait)
         if ready:
             part = os.read(reader, 1 << 16)
             if not part:
                 return b"".join(parts), ended
             parts.append(part)
-        elif not ended and gives_way():
+            continue
+        wait = stays()
+        if not wait:
             ended = [pid, *list_descendants(pid)]
             _end(ended)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from setuptools_cuda.execute.writing import write_whole
@@ -33,7 +33,7 @@ class Record:
 
 def write_record(path: Path, record: Record) -> None:
     """Keep ``record`` in ``path``."""
-    write_whole(path, json.dumps({"version": _VERSION, **asdict(record)}).encode("utf-8"))
+    write_whole(path, json.dumps({"version": _VERSION, **vars(record)}).encode("utf-8"))
 
 
 def find_record(path: Path) -> Record | None:
