@@ -122,7 +122,7 @@ def test_what_tells_the_time_is_not_kept(start: Callable[..., Project]) -> None:
 
 
 def test_options_that_read_or_make_what_nobody_lists(start: Callable[..., Project], cache: Path) -> None:
-    for flag in ("-save-temps=obj", "-fprofile-use", "-B/usr/bin"):
+    for flag in ("-save-temps=obj", "-fprofile-use", "-B/usr/bin", "-march=native"):
         project = start().write({"pyproject.toml": table(f'flags = {{ c = ["{flag}"] }}')})
         assert project.build() == ALL, flag
     assert entries(cache) == []

@@ -210,3 +210,18 @@ def test_sources_that_read_no_header_of_python_are_the_same_for_each(tmp_path: P
     first, second = ([(job.kind, job.key, job.argv) for job in plan.jobs if job.kind != "link"] for plan in plans)
     assert first == second
     assert [plan.places["python"] for plan in plans] == list(includes.values())
+
+
+def test_a_hard_link_made_while_a_file_was_read_is_no_change(
+    tmp_path: Path, bare_environment: Mapping[str, str]
+) -> None:
+    """As an installer makes it, that has one cache for many environments."""
+    compiler = tmp_path / "mycc"
+    compiler.write_text('#!/bin/sh\nln inc/all.h inc/$$.link 2>/dev/null\nexec gcc "$@"\n')
+    compiler.chmod(0o755)
+    project = c_project(tmp_path / "project", bare_environment, CC=str(compiler))
+    assert project.build() == ALL
+    project.build()
+    project.write({"src/b.c": '#include "all.h"\nint b(void) { return 2 * ALL; }\n'})
+    assert project.build() == [ARCHIVE, "src/b.c"]
+    assert project.build() == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from setuptools_cuda.execute.inputs import list_libraries, list_named
-from setuptools_cuda.execute.record import Listed, Record, find_record
+from setuptools_cuda.execute.record import Record, find_record
 from setuptools_cuda.execute.session import Session
 from setuptools_cuda.execute.spec import job_name
 from setuptools_cuda.plan.values import Job
@@ -33,6 +33,9 @@ def check_job(job: Job, *, session: Session, verdicts: Mapping[str, Verdict]) ->
         return Verdict("stale", "it has not been made")
     reason = _find_change(job, record=record, session=session)
     if reason:
+        # What is looked at before the job runs, and is the same after it, is what the job has read.
+        for name, _ in record.inputs:
+            session.digest_of(name)
         return Verdict("stale", reason)
     makers = [job_name(session.makers[need]) for need in job.needs if need in session.makers]
     if any(verdicts[maker].state != "fresh" for maker in makers):
@@ -94,8 +97,3 @@ def in_order(jobs: Sequence[Job], *, session: Session) -> tuple[Job, ...]:
     for job in jobs:
         visit(job)
     return tuple(ordered.values())
-
-
-def known_needs(record: Record | None) -> Listed:
-    """Return the needs of a job as they were when it last ran."""
-    return record.needs if record else ()

@@ -42,6 +42,8 @@ class Known:
     """Whether the text names the time of the compile, as ``__DATE__`` does."""
     monotonic: int = 0
     """When it was read in this build, by a clock that only goes forward; 0 for an earlier build."""
+    since: int = 0
+    """Since when, by that clock, it was so whenever it was looked at in this build; 0 if it was not."""
 
     @property
     def settled(self) -> bool:
@@ -88,14 +90,16 @@ class Digests:
         MISSING where the file may have changed while the program ran: then nobody knows what it read.
         ``started`` is of the clock that only goes forward, ``mark`` the file system's time then.
         """
-        known = self._known.get(path)
-        if known is None or known.id != id or not known.settled:
+        before = self._known.get(path)
+        if before is None or before.id != id or not before.settled:
             self.forget([path])
             self.find(path)
-            known = self._known.get(path)
-        if known is None or known.id != id:
+        known = self._known.get(path)
+        if known is None:
             return MISSING
-        return known.digest if known.monotonic < started or id[2] < mark else MISSING
+        # A file of which one more hard link was made, as by an installer with a cache, bears a new time too.
+        stayed = 0 < known.since < started
+        return known.digest if stayed or (known.id == id and id[2] < mark) else MISSING
 
     def is_timed(self, path: str) -> bool:
         """Return whether a file that was found names the time of its compile."""
@@ -119,12 +123,15 @@ class Digests:
             return MISSING
         known = self._known.get(path)
         if known is not None and known.id == id_now and known.settled:
+            known.since = known.since or time.monotonic_ns()
             return known.digest
         read = _read(path, id_before=id_now)
         self._changed = True
         if read is None:
             self._known.pop(path, None)
             return MISSING
+        if known is not None and known.since and known.digest == read.digest:
+            read.since = known.since
         self._known[path] = read
         return read.digest
 
@@ -145,7 +152,7 @@ def _read(path: str, *, id_before: FileId) -> Known | None:
         return None
     if read_id(path) != id_before:
         return None
-    return Known(id_before, content.hexdigest(), seen, timed, monotonic)
+    return Known(id_before, content.hexdigest(), seen, timed, monotonic, monotonic)
 
 
 def _load(file: Path) -> dict[str, Known]:

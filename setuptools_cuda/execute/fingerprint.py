@@ -31,6 +31,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("link", "device-link"), _OF_ALL),
 }
 """Variables that change what comes out, by the kind of job; what reads none is not there."""
+_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _NAMES_ROOT = ("-lineinfo", "--generate-line-info", "-G", "--device-debug")
 """Options of nvcc under which device code names the absolute path of its source."""
 _MAKES_MORE = ("--save-temps", "-save-temps", "--coverage", "-ftest-coverage", "-fprofile-arcs", "-gsplit-dwarf")
@@ -81,8 +82,13 @@ def _parts(
     yield "toolchain", identity
     yield from compiler
     yield from ((f"variable {name}", value) for name in VARIABLES.get(job.kind, ()) if (value := variables.get(name)))
-    if any(word in _NAMES_ROOT for word in job.argv):
+    if names_root((*job.argv, *(word for name in _FLAGS for word in variables.get(name, "").split()))):
         yield "project", root
+
+
+def names_root(words: Iterable[str]) -> bool:
+    """Return whether outputs of a command with these words name the project's folder."""
+    return any(word in _NAMES_ROOT for word in words)
 
 
 def digest_parts(parts: Iterable[tuple[str, str]]) -> str:
@@ -106,10 +112,16 @@ def explain_uncached(job: Job) -> str:
     if job.launched:
         return "a launcher stands before it"
     for word in job.argv:
-        if word.startswith(_READS_MORE):
-            return f"{word} may read files that nobody lists"
-        if word.startswith(_MAKES_MORE):
-            return f"{word} makes other files"
+        if fault := _find_fault(word):
+            return f"{word} {fault}"
     if job.kind != "device-link" and not (job.depfile or job.kind == "device"):
         return "it does not say what it reads"
     return ""
+
+
+def _find_fault(word: str) -> str:
+    if word.startswith(_READS_MORE):
+        return "may read files that nobody lists"
+    if word.startswith(_MAKES_MORE):
+        return "makes other files"
+    return "depends on the processor" if word.endswith("=native") else ""

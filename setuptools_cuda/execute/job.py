@@ -18,6 +18,9 @@ if __name__ == "__main__":
 
 from setuptools_cuda.execute.attempt import Attempt
 
+_INTERRUPTED = 130
+"""The status of a program that Ctrl-C ended, as shells give it."""
+
 
 def main(argv: list[str]) -> int:
     """Run the job that the first argument names."""
@@ -26,7 +29,10 @@ def main(argv: list[str]) -> int:
     attempt = Attempt(build, name=spec.rpartition(".")[0], started=started)
     # The build's lock lives as long as its jobs; compilers that outlive them are no part of it.
     attempt.let_go_of_lock()
-    return attempt.work()
+    try:
+        return attempt.work()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def prepare(jobs: Sequence[Job], *, session: Session, bounds: Bounds, known: Map
     BuildError.
     """
     folder = session.folder.path
-    needs = {job_name(job): job.memory or session.history.find_need(job) for job in jobs if job.kind in _COMPILES}
+    needs = {job_name(job): _pool(job, session=session, bounds=bounds) for job in jobs if job.kind in _COMPILES}
     seconds = estimate_seconds(jobs, history=session.history, size_of=lambda job: _size(job, session=session))
     chain = plan_chain(jobs, order=plan_order(jobs, seconds=seconds))
     for link in chain:
@@ -52,6 +52,12 @@ def prepare(jobs: Sequence[Job], *, session: Session, bounds: Bounds, known: Map
         jobs, folder=session.folder, python=(sys.executable,), memory=bounds.memory, needs=needs, chain=chain
     )
     write_if_changed(folder / "build.ninja", text)
+
+
+def _pool(job: Job, *, session: Session, bounds: Bounds) -> int:
+    """Return the bytes by which ninja is to hold back a job; what it does not hold back waits for itself."""
+    learned = session.history.find_need(job)
+    return job.memory or (learned if learned and bounds.memory // learned < bounds.parallel else 0)
 
 
 def _size(job: Job, *, session: Session) -> int:
