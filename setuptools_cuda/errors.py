@@ -10,6 +10,9 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+IN = "in"
+"""The label of the line that says in which file, and in which part of it, a key stands."""
+
 
 class Exit(enum.IntEnum):
     """Exit statuses of the ``setuptools-cuda`` command."""
@@ -89,12 +92,18 @@ class Problem:
         """Return the problem as indented plain text, without a trailing newline."""
         head = f"{self.where}: {self.what}" if self.where else self.what
         lines = [head]
-        width = max((len(label) for label, _ in self.details), default=0)
-        for label, text in self.details:
+        details = (*self._file(), *self.details)
+        width = max((len(label) for label, _ in details), default=0)
+        for label, text in details:
             lines.extend(_hang(f"  {label:<{width}}  " if label else "  ", text))
         for number, text in enumerate(self.fix):
             lines.extend(_hang("  to fix  " if number == 0 else "          ", text))
         return "\n".join(lines)
+
+    def _file(self) -> tuple[tuple[str, str], ...]:
+        """Return the line that names the file of a dotted key, unless the details do."""
+        told = any(label == IN for label, _ in self.details)
+        return () if told or not self.where.startswith("tool.") else ((IN, "pyproject.toml"),)
 
 
 def _hang(prefix: str, text: str) -> list[str]:

@@ -38,9 +38,10 @@ from setuptools_cuda.resolution.values import Architectures, Package, Toolchain
 from setuptools_cuda.resolution.variables import read_environment_flags
 from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
+from setuptools_cuda.stage.init_functions import check_init_functions
 from setuptools_cuda.stage.manifest import render_manifest
 from setuptools_cuda.stage.ptx import PtxFacts, parse_ptx
-from setuptools_cuda.stage.serves import check_kernels, check_serves
+from setuptools_cuda.stage.serves import check_kernels, check_planned_serves, check_serves
 from setuptools_cuda.targets import Declared
 
 FOLDER = "setuptools-cuda"
@@ -140,7 +141,12 @@ def plan(request: Request) -> Planned:
         jobs=read_jobs(settings, environment=environment, asked=request.jobs),
     )
     made = plan_build(settings, facts=facts, namespace=request.namespace)
-    raise_if_any(problem for module in made.kernel_modules for problem in check_names(module))
+    raise_if_any(
+        (
+            *(problem for module in made.kernel_modules for problem in check_names(module)),
+            *(check_planned_serves(made, toolkit=toolchain.release) if toolchain else ()),
+        )
+    )
     return Planned(request, settings, toolchain, architectures, made, device.tools)
 
 
@@ -221,7 +227,7 @@ def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
         sites=list_sites(request.environment),
     )
     echo(describe_run(ran, jobs=len(plan.jobs)))
-    return _collect(planned, folder=folder, failed=ran.failed)
+    return _collect(planned, folder=folder, failed=ran.failed, echo=echo)
 
 
 def _tag(planned: Planned) -> str:
@@ -242,9 +248,15 @@ def _optional_files(planned: Planned) -> dict[str, tuple[str, ...]]:
     return files
 
 
-def _collect(planned: Planned, *, folder: BuildFolder, failed: Mapping[str, BuildError]) -> BuildResult:
+def _collect(
+    planned: Planned, *, folder: BuildFolder, failed: Mapping[str, BuildError], echo: Callable[[str], None]
+) -> BuildResult:
     kept = replace(planned.plan, artifacts=tuple(a for a in planned.plan.artifacts if a.target not in failed))
     built = {a.destination: folder.path / a.file if a.file else folder.root / a.source for a in kept.artifacts}
+    problems, warnings = check_init_functions(kept, files=built)
+    raise_if_any(problems)
+    for warning in warnings:
+        echo(f"warning: {warning}")
     ptx = _read_facts(kept, folder=folder)
     modules = _render_modules(planned, built=built, ptx=ptx)
     manifest = render_manifest(kept, files=built, ptx=ptx)

@@ -96,6 +96,11 @@ class Wheel:
     said: str
     project: Path
 
+    @property
+    def compiled(self) -> list[str]:
+        """Return what was compiled or linked for it, in the words of the build's progress."""
+        return sorted(re.findall(r"^ *\[\d+/\d+\] ((?:compile|archive|link) .*)$", self.said, re.MULTILINE))
+
     @cached_property
     def files(self) -> dict[str, bytes]:
         """Return the content of each file, by its name."""

@@ -145,3 +145,20 @@ def test_a_project_in_a_folder_that_nvcc_would_not_get_unchanged(
 def test_an_include_folder_that_nvcc_would_not_get_unchanged(installation: Installation, tmp_path: Path) -> None:
     project = kernel_project(tmp_path, module='include-dirs = ["in$c"]\n')
     refuse(installation, project, told=["kernel-module[0].include-dirs: 'in$c' cannot reach nvcc unchanged"])
+
+
+@pytest.mark.parametrize("name", ["PyInit_other", "PyInit__nativ"])
+def test_a_module_that_is_named_otherwise_than_the_extension(
+    installation: Installation, tmp_path: Path, name: str
+) -> None:
+    files = {**EXTENSION_FILES, "src/bind.cpp": BIND_CPP.replace("PyInit__native", name)}
+    project = write_project(tmp_path / "project", {"pyproject.toml": pyproject(EXTENSION), **files})
+    told = [f"it has {name}, and Python looks for PyInit__native", f"or name the extension demo.{name[7:]}"]
+    refuse(installation, project, told=told)
+
+
+def test_a_library_that_is_no_module_is_a_warning(installation: Installation, tmp_path: Path) -> None:
+    files = {**EXTENSION_FILES, "src/bind.cpp": "int operators() { return 1; }\n"}
+    project = write_project(tmp_path / "project", {"pyproject.toml": pyproject(EXTENSION), **files})
+    _, said = installation.made("build_wheel", project)
+    assert "warning: demo._native: it has no PyInit__native, and so cannot be imported as a module" in said

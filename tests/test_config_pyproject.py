@@ -62,3 +62,12 @@ def test_a_folder_in_its_place_is_told(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").mkdir()
     with pytest.raises(BuildError, match="cannot be read"):
         find_table(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["setuptools_cuda", "setuptools-cuda-build"])
+def test_a_table_that_is_named_after_the_package_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        find_table(write(tmp_path, f"[tool.{name}]\narchitectures = '90'\n".encode()))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == (Code.UNKNOWN_KEY, f"tool.{name}")
+    assert problem.fix == ("did you mean [tool.setuptools-cuda]?",)

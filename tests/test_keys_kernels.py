@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
 from pathlib import Path
 
 import pytest
-from build_support import Built, make_request
-from keys_support import HEAD, PROBE_H, Wheel, architectures, keys_installation, shows, wheel_once
-from setuptools_support import Installation
+from keys_support import (
+    HEAD,
+    PROBE_H,
+    Wheel,
+    architectures,
+    keys_installation,
+    pip_wheel,
+    shows,
+    wheel_once,
+    write_demo,
+)
+from setuptools_support import Done, Installation
 
-from setuptools_cuda.errors import BuildError, Code
-
-MakeProject = Callable[..., Path]
 TABLE = """
 architectures = ["80"]
 
@@ -75,23 +81,23 @@ def test_each_format_is_an_image(wheel: Wheel) -> None:
 
 
 @shows("kernel-module.serves", "kernel-module.driver")
-def test_a_build_fails_whose_images_would_not_serve(
-    make_project: MakeProject, bare_environment: Mapping[str, str]
-) -> None:
-    project = make_project({**FILES, "pyproject.toml": HEAD + ONE})
+def test_a_build_fails_whose_images_would_not_serve(installation: Installation, tmp_path: Path) -> None:
+    project = write_demo(tmp_path, {**FILES, "pyproject.toml": HEAD + ONE})
 
-    def build(words: str) -> Built:
+    def build(words: str) -> Done:
         (project / "pyproject.toml").write_text(f"{HEAD}{ONE}{words}\n", "utf-8")
-        return Built(make_request(project, bare_environment))
+        return pip_wheel(installation, project)
 
-    assert build('serves = ["80", "120"]\ndriver = "13.0"').result.files
     for words, said in [
         ('formats = ["cubin"]\nserves = ["80", "90"]', "9.0"),
         ('formats = ["ptx"]\nserves = ["80"]\ndriver = "12.0"', "12.0"),
     ]:
-        with pytest.raises(BuildError) as caught:
-            build(words)
-        (problem,) = caught.value.problems
-        assert problem.code is Code.IMAGES_DO_NOT_SERVE
-        assert problem.where == "tool.setuptools-cuda.kernel-module[0].serves"
-        assert said in problem.what
+        done = build(words)
+        assert done.status == 1, done.output
+        (error,) = re.findall(r"error: tool\.setuptools-cuda\.kernel-module\[0\]\.serves: (.*)", done.output)
+        assert said in error
+        assert "] compile " not in done.output
+        assert "Traceback" not in done.output
+        assert not list((project / "dist").glob("*.whl"))
+    assert build('serves = ["80", "120"]\ndriver = "13.0"').status == 0
+    assert len(list((project / "dist").glob("*.whl"))) == 1

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from build_support import Built, make_request
 from keys_support import (
     BIND_H,
     HEAD,
@@ -29,7 +27,6 @@ from keys_support import (
 )
 from setuptools_support import Installation
 
-MakeProject = Callable[..., Path]
 KERNELS = """
 [[tool.setuptools-cuda.kernel-module]]
 module = "demo.k"
@@ -109,44 +106,43 @@ def test_architectures_are_those_of_the_key_that_the_toolkit_knows(wheel: Wheel)
 
 @shows("project.compress", "project.profile")
 def test_device_code_is_compressed_as_asked_and_has_symbols_for_a_debugger(
-    wheel: Wheel, make_project: MakeProject, bare_environment: Mapping[str, str]
+    wheel: Wheel, installation: Installation, tmp_path: Path
 ) -> None:
     table = f'{HEAD}architectures = ["80"]\n{KERNELS}'
-    usual = Built(make_request(make_project({**FILES, "pyproject.toml": table}), bare_environment))
-    assert {code.compressed for code in device_code(usual.read("demo/k_images/k.fatbin"))} == {True}
+    usual = made_wheel(installation, write_demo(tmp_path, {**FILES, "pyproject.toml": table}))
+    assert {code.compressed for code in device_code(usual.files["demo/k_images/k.fatbin"])} == {True}
     assert {code.compressed for code in device_code(wheel.files["demo/k_images/k.fatbin"])} == {False}
     assert {code.compressed for code in device_code(wheel.module("_ext"))} == {False}
     ptx = "demo/k_images/k.compute_80.ptx"
-    assert b"debug" not in usual.read(ptx)
+    assert b"debug" not in usual.files[ptx]
     assert b".target sm_80, debug" in wheel.files[ptx]
 
 
 @shows("project.profile")
 def test_the_profile_dev_builds_for_one_architecture_in_a_folder_of_its_own(
-    make_project: MakeProject, bare_environment: Mapping[str, str]
+    installation: Installation, tmp_path: Path
 ) -> None:
     table = f'{HEAD}architectures = ["75", "80"]\nprofile = "dev"\n{KERNELS}'
-    project = make_project({**FILES, "pyproject.toml": table})
-    built = Built(make_request(project, bare_environment))
-    (note,) = [line for line in built.lines if line.startswith("note: profile dev: ")]
-    images = [name for name in built.result.files if name.endswith(".ptx")]
-    assert images == ["demo/k_images/k.compute_75.ptx"] or note.endswith("the GPUs of this machine")
+    project = write_demo(tmp_path, {**FILES, "pyproject.toml": table})
+    built = made_wheel(installation, project)
+    (note,) = re.findall(r"^ *note: profile dev: .*$", built.said, re.MULTILINE)
+    images = [name for name in built.names("demo/k_images") if name.endswith(".ptx")]
+    assert images == ["k.compute_75.ptx"] or note.endswith("the GPUs of this machine")
     assert (project / "build/setuptools-cuda" / f"{PYTHON}-dev").is_dir()
 
 
 @shows("project.cache")
-def test_what_is_in_the_cache_is_not_compiled_again(tmp_path: Path, bare_environment: Mapping[str, str]) -> None:
-    def build(name: str, cache: str) -> Built:
+def test_what_is_in_the_cache_is_not_compiled_again(tmp_path: Path, installation: Installation) -> None:
+    def build(name: str, cache: str) -> Wheel:
         table = f'{HEAD}architectures = ["80"]\ncache = "{cache}"\n{KERNELS}'
-        project = write_demo(tmp_path / name, {**FILES, "pyproject.toml": table})
-        return Built(make_request(project, bare_environment))
+        return made_wheel(installation, write_demo(tmp_path / name, {**FILES, "pyproject.toml": table}))
 
     compiled = ["compile k.cu for sm_80+PTX"]
     first, second, third = build("first", "../kept"), build("second", "../kept"), build("third", "off")
     assert [one.compiled for one in (first, second, third)] == [compiled, [], compiled]
     assert (tmp_path / "kept").is_dir()
     ptx = "demo/k_images/k.compute_80.ptx"
-    assert first.read(ptx) == second.read(ptx)
+    assert first.files[ptx] == second.files[ptx]
 
 
 WITHOUT = """

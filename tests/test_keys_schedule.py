@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import sysconfig
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from build_support import Built, make_request
 from keys_support import (
     BIND_H,
     HEAD,
@@ -17,13 +15,13 @@ from keys_support import (
     Wheel,
     exported_symbols,
     keys_installation,
+    made_wheel,
     shows,
     wheel_once,
     write_demo,
 )
 from setuptools_support import Installation
 
-MakeProject = Callable[..., Path]
 GIB = 2**30
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 TARGETS = """
@@ -142,13 +140,13 @@ def test_launcher_stands_before_compiles_of_objects(wheel: Wheel) -> None:
     ids=["two jobs", "one job", "two jobs without the memory for them"],
 )
 def test_as_many_compiles_run_at_once_as_jobs_and_memory_allow(
-    tmp_path: Path, bare_environment: Mapping[str, str], jobs: int, meet: str, big: str, at_once: bool
+    tmp_path: Path, installation: Installation, jobs: int, meet: str, big: str, at_once: bool
 ) -> None:
     table = HEAD + TWO.format(jobs=jobs)
     project = write_demo(tmp_path / "project", {"pyproject.toml": table, "tools/meet": MEET, **SOURCES})
     log = tmp_path / "log"
     log.touch()
-    Built(make_request(project, {**bare_environment, "LOG": str(log), "MEET": meet, "BIG": big}))
+    made_wheel(installation, project, LOG=str(log), MEET=meet, BIG=big, SETUPTOOLS_CUDA_CACHE="off")
     events = log.read_text().split()
     assert events == (["start", "start", "end", "end"] if at_once else ["start", "end", "start", "end"])
 
@@ -166,17 +164,19 @@ def test_depends_are_in_the_sdist(installation: Installation, tmp_path: Path) ->
 
 
 @shows("*.depends")
-def test_what_depends_on_a_file_is_built_again_after_its_change(
-    make_project: MakeProject, bare_environment: Mapping[str, str]
-) -> None:
+def test_what_depends_on_a_file_is_built_again_after_its_change(installation: Installation, tmp_path: Path) -> None:
     table = HEAD + 'architectures = ["80"]\n' + TARGETS.format(**DEPENDING)
-    project = make_project({"pyproject.toml": table, **DATA, **SOURCES})
-    request = make_request(project, bare_environment)
-    assert len(Built(request).compiled) == 8
+    project = write_demo(tmp_path, {"pyproject.toml": table, **DATA, **SOURCES})
+
+    def build() -> list[str]:
+        return made_wheel(installation, project, SETUPTOOLS_CUDA_CACHE="off").compiled
+
+    assert len(build()) == 8
+    assert build() == []
     for kind, built in [
         ("extension", ["compile _ext.c", "compile e.cu for sm_80+PTX", f"link _ext{SUFFIX}"]),
         ("library", ["archive liblib.a", "compile l.cu for sm_80+PTX"]),
         ("kernel-module", ["compile k.cu for sm_80+PTX"]),
     ]:
         (project / f"data/{kind}.bin").write_text("changed", "utf-8")
-        assert Built(request).compiled == built
+        assert build() == built

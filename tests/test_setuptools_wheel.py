@@ -92,6 +92,20 @@ class TestWheel:
         oldest.made("build_editable", project)
         assert (project / "demo/_native.abi3.so").exists()
 
+    def test_a_setuptools_that_is_too_old(self, shared_folder: Path, our_wheel: Path, tmp_path: Path) -> None:
+        # What a new virtual environment of Python 3.11 has.
+        older = shared_installation(shared_folder / "older", [our_wheel, "setuptools==65.5.0", "wheel"])
+        project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
+        done = older.run("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", ".", cwd=project)
+        assert done.status == 1
+        assert "setuptools 65.5.0 is too old for setuptools_cuda, which needs 77 or newer" in done.output
+        assert "Traceback" not in done.output
+
+    def test_a_project_that_asks_for_nothing(self, installation: Installation, tmp_path: Path) -> None:
+        project = write_project(tmp_path, {"demo/__init__.py": "", "pyproject.toml": pyproject("")})
+        _, said = installation.made("build_wheel", project)
+        assert "has no [tool.setuptools-cuda]" in said
+
     def test_manifest(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
         manifest = json.loads(wheel_text(installation.wheel(project), "dist-info/setuptools_cuda.json"))
@@ -273,6 +287,38 @@ class TestSourceTree:
         write_project(project, {"pyproject.toml": pyproject(TABLE + kept)})
         installation.made("build_editable", project)
         assert (project / "demo/include/demo/saxpy.h").read_text() == "// mine\n"
+
+    @pytest.mark.parametrize("layout", ["flat", "src"])
+    def test_what_is_made_there_is_no_package_to_setuptools(
+        self, installation: Installation, tmp_path: Path, layout: str
+    ) -> None:
+        package = "src/demo/__init__.py" if layout == "src" else "demo/__init__.py"
+        text = pyproject(TABLE + KERNELS.replace("kernels/", "build-it/")).replace(
+            '[tool.setuptools]\npackages = ["demo"]\n', ""
+        )
+        project = write_project(tmp_path, {package: "", "build-it/saxpy.cu": SAXPY_CU, "pyproject.toml": text})
+        installation.made("build_editable", project)
+        before = wheel_names(installation.wheel(project))
+        assert "demo/kernels.py" in before
+        write_project(project, {"pyproject.toml": text.replace("demo.kernels", "demo.other")})
+        installation.made("build_editable", project)
+        after = wheel_names(installation.wheel(project))
+        assert after == [name.replace("demo/kernels", "demo/other") for name in before]
+
+    def test_a_top_level_module_does_not_stop_discovery(self, installation: Installation, tmp_path: Path) -> None:
+        text = pyproject(TABLE + KERNELS.replace('"demo.kernels"', '"kernels"'))
+        automatic = text.replace('[tool.setuptools]\npackages = ["demo"]\n', "")
+        files = {"demo/__init__.py": "", "demo/cu/saxpy.cu": SAXPY_CU}
+        project = write_project(tmp_path, {**files, "pyproject.toml": automatic.replace('"kernels/', '"demo/cu/')})
+        done = installation.hook("build_editable", project)
+        assert done.status == 1
+        assert "the folder kernels_images would lie beside demo in the source tree" in done.output
+        assert 'name them in [tool.setuptools]: packages = ["demo"]' in done.output
+        assert not (project / "kernels.py").exists()
+        write_project(project, {"pyproject.toml": text.replace('"kernels/', '"demo/cu/')})
+        for _ in range(2):
+            installation.made("build_editable", project)
+        assert (project / "kernels.py").exists()
 
     def test_inplace_brings_all_targets(self, installation: Installation, tmp_path: Path, suffix: str) -> None:
         setup = "import setuptools\nsetuptools.setup()\n"

@@ -29,7 +29,7 @@ from setuptools_cuda.config.model import (
 )
 from setuptools_cuda.config.pyproject import find_table
 from setuptools_cuda.config.sources import expand_override, expand_target, relative_words
-from setuptools_cuda.config.tables import PROJECT_PLACE, Place, TableValues, read_array, read_table
+from setuptools_cuda.config.tables import PROJECT_PLACE, Place, TableValues, name_targets, read_array, read_table
 from setuptools_cuda.config.values import parse_value
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import raise_if_any
@@ -85,7 +85,7 @@ def parse_settings(
     )
     settings = dataclasses.replace(settings, overrides=reader.overrides(settings))
     report.problems.extend(find_contradictions(settings, nameless=reader.nameless, sources_known=reader.sources_known))
-    raise_if_any(report.problems)
+    raise_if_any(name_targets(report.problems, table=table))
     unreadable = (f"the folder {text}; globs do not see into it" for text in reader.tree.unreadable)
     return dataclasses.replace(settings, warnings=(*report.warnings, *unreadable))
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -15,6 +15,10 @@ else:
     import tomli as tomllib
 
 TABLE = "tool.setuptools-cuda"
+_NEAR = frozenset(
+    {"setuptools_cuda", "setuptools-cuda-build", "setuptools_cuda_build", "setuptoolscuda", "setuptool-cuda"}
+)
+"""Names of tables that nobody else has: the package's, the distribution's, and a slip of the hand."""
 
 
 def find_table(root: Path) -> dict[str, Any] | None:
@@ -29,11 +33,16 @@ def find_table(root: Path) -> dict[str, Any] | None:
     tool = _parse(text).get("tool", {})
     if not isinstance(tool, dict):
         raise BuildError(Problem(Code.BAD_PYPROJECT, "'tool' is not a table", "pyproject.toml"))
+    raise_if_any(_misspelt(name) for name in tool if name in _NEAR)
     table = tool.get("setuptools-cuda")
     if table is not None and not isinstance(table, dict):
         fix = (f"write [{TABLE}], and the keys below it",)
         raise BuildError(Problem(Code.WRONG_TYPE, "is not a table", TABLE, fix=fix))
     return table
+
+
+def _misspelt(name: str) -> Problem:
+    return Problem(Code.UNKNOWN_KEY, "is no table of ours", f"tool.{name}", fix=(f"did you mean [{TABLE}]?",))
 
 
 def _read(file: Path) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from setuptools_cuda.config.findings import Finding, Parsed, Report, describe, suggest
 from setuptools_cuda.config.keys import ARRAYS, PROJECT, Scope, find_scopes
 from setuptools_cuda.config.pyproject import TABLE
 from setuptools_cuda.config.values import parse_value
-from setuptools_cuda.errors import Code
+from setuptools_cuda.errors import IN, Code, Problem
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,37 @@ def read_table(table: object, *, scope: Scope, place: Place, report: Report) -> 
         report.add(parsed, where=place.at(key.name))
         if not parsed.findings:
             values[key.attribute] = parsed.value
-    if scope.required and scope.required not in table:
+    if scope.required and not _is_given(scope.required, table=table, scope=scope):
         found = Finding(f"has no {scope.required!r}", Code.MISSING_KEY, fix=(f"add {scope.required} = '...'",))
         report.problems.append(found.problem(where=place.text))
     return TableValues(place, values, frozenset(map(str, table)))
+
+
+def _is_given(required: str, *, table: Mapping[object, object], scope: Scope) -> bool:
+    """Return whether the required key is there, if only misspelt: one mistake is told of once."""
+    unknown = [str(name).replace("_", "-") for name in table if str(name) not in scope.keys]
+    meant = (suggest(name, known=scope.keys) for name in unknown)
+    return required in table or suggest(required, known=(required,)) in meant
+
+
+def name_targets(problems: Iterable[Problem], *, table: Mapping[str, object]) -> list[Problem]:
+    """Return ``problems`` with the name of the target that each stands at: people do not count tables."""
+    named = {name: f"pyproject.toml, {kind} {title!r}" for name, kind, title in _titles(table)}
+    return [
+        replace(problem, details=((IN, named[at]), *problem.details))
+        if (at := problem.where.partition("]")[0] + "]") in named
+        else problem
+        for problem in problems
+    ]
+
+
+def _titles(table: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
+    for scope in ARRAYS:
+        array = table.get(scope.name)
+        for number, one in enumerate(array if isinstance(array, (list, tuple)) else ()):
+            title = one.get("module" if scope.name == "kernel-module" else "name") if isinstance(one, Mapping) else None
+            if isinstance(title, str) and title:
+                yield f"{PROJECT_PLACE.at(scope.name)}[{number}]", scope.name, title
 
 
 def plain(value: object) -> object:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 _REPORT = re.compile(r"undefined (?:reference to|symbol:?) [`']?(?P<name>.+?)'?$")
+_MORE = re.compile(r"more undefined references to [`'].+' follow$")
 _PYTHON = re.compile(r"_?Py\w*")
 _DEVICE_LINK = ("__cudaRegisterLinkedBinary", "__fatbinwrap_")
 _SHOWN = 10
@@ -24,7 +25,8 @@ def find_undefined(output: str) -> tuple[str, ...]:
 def without_reports(output: str) -> str:
     """Return the linker's output without its reports of undefined symbols."""
     lines = output.splitlines(keepends=True)
-    return "".join(line for line in lines if not _REPORT.search(line.rstrip()) and ": in function `" not in line)
+    reports = (_REPORT, _MORE, re.compile(r": in function `"))
+    return "".join(line for line in lines if not any(report.search(line.rstrip()) for report in reports))
 
 
 def describe_undefined(names: tuple[str, ...]) -> str:

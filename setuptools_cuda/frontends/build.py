@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from setuptools.command.build import build
 
+from setuptools_cuda.frontends.attach import find_or_make_project
+from setuptools_cuda.frontends.failures import told_by_setuptools
+
 
 class Build(build):
     """setuptools' ``build``, and our step in it."""
+
+    def finalize_options(self) -> None:
+        """Leave out of the project's packages what an earlier build of ours put into the source tree."""
+        super().finalize_options()
+        with told_by_setuptools():
+            find_or_make_project(self.distribution).forget_made(str(self.build_base))
 
     def get_sub_commands(self) -> list[str]:
         """Return the steps in order.

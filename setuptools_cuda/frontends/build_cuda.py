@@ -20,7 +20,8 @@ from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.places import Tree, source_path, wheel_path
 from setuptools_cuda.frontends.project import Build, CudaProject, other_destinations
-from setuptools_cuda.frontends.staging import read_source_records, source_record, stage_others
+from setuptools_cuda.frontends.records import read_source_records, source_record
+from setuptools_cuda.frontends.staging import stage_others
 from setuptools_cuda.stage.copy import stage_files
 
 MANIFEST = "setuptools_cuda.json"
@@ -121,6 +122,8 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
         folder = build.planned.request.build_folder
         # An editable wheel is packed before the build, so its manifest can only be kept here.
         stage_files({MANIFEST: build.result.manifest.encode("utf-8")}, into=folder)
+        if self._in_source_tree:
+            self.cuda_project.check_top_level(map(self._source_path, build.other_files))
         tree = self._source_tree(folder) if self._in_source_tree else self._wheel_tree(folder)
         stage_others(build, tree=tree)
 

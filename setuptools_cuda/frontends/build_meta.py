@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -15,6 +16,10 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends.session import ConfigSettings, Session, open_session, without_ours
 from setuptools_cuda.resolution.pip_step import plan_requirements
 
+NOTHING_ASKED = (
+    "the build backend is setuptools_cuda.build_meta, but pyproject.toml has no [tool.setuptools-cuda], and no "
+    "extension has a .cu source: nothing is compiled by nvcc"
+)
 Folder: TypeAlias = "str | PathLike[str]"
 
 
@@ -88,7 +93,10 @@ def build_editable(
 
 def _made_with_us(name: str, *, folder: Folder, session: Session) -> str:
     """Return ``name``, unless setuptools never called us: a wheel without what the table asks for is no success."""
-    if session.projects or find_table(Path.cwd()) is None:
+    if session.projects:
+        return name
+    if find_table(Path.cwd()) is None:
+        sys.stderr.write(f"warning: {NOTHING_ASKED}\n")
         return name
     Path(folder, name).unlink(missing_ok=True)
     raise BuildError(

@@ -18,6 +18,8 @@ ATTRIBUTE = "cuda_project"
 COMMANDS = frozenset({"build", "build_ext", "bdist_wheel", "sdist"})
 """The commands that get a class of ours beneath the project's own."""
 
+OLDEST_SETUPTOOLS = 77
+
 OTHER_BUILDERS = frozenset({"torch.utils.cpp_extension"})
 """Modules whose ``build_ext`` compiles ``.cu`` by itself: such a project never asked for us."""
 
@@ -35,6 +37,7 @@ def finalize(dist: setuptools.Distribution) -> None:
     wrapped = functools.partial(_command_class, dist, dist.get_command_class)
     dist.get_command_class = wrapped  # type: ignore[method-assign]
     if _mentions_us(Path("pyproject.toml")) or _says_our_words(dist):
+        _check_setuptools()
         _load("setuptools_cuda.frontends.attach").attach_project(dist)
 
 
@@ -60,10 +63,25 @@ def _check_keyword(attribute: str, value: object, *, kind: str) -> None:
 def _command_class(dist: setuptools.Distribution, original: Callable[[str], Any], command: str) -> Any:
     """Return the class of ``command``: the one setuptools found, with ours beneath it where the project is ours."""
     found = original(command)
+    project = vars(dist)[ATTRIBUTE]
+    if project is not None:
+        project.note_discovery()
     if command not in COMMANDS or not _is_ours(dist):
         return found
+    _check_setuptools()
     _load("setuptools_cuda.frontends.attach").find_or_make_project(dist)
     return _load("setuptools_cuda.frontends.commands").mix(command, found)
+
+
+def _check_setuptools() -> None:
+    """Raise SystemExit under a setuptools whose public API lacks what our commands are made of."""
+    found = _load("setuptools").__version__
+    major = found.partition(".")[0]
+    if major.isdecimal() and int(major) < OLDEST_SETUPTOOLS:
+        advice = f"pip install --upgrade 'setuptools>={OLDEST_SETUPTOOLS}' (it is in build-system.requires, "
+        why = "which is not looked at without build isolation)"
+        text = f"setuptools {found} is too old for setuptools_cuda, which needs {OLDEST_SETUPTOOLS} or newer"
+        raise SystemExit(f"error: {text}\n  to fix  {advice}{why}")
 
 
 def _load(module: str) -> Any:

@@ -6,16 +6,17 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import setuptools
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import read_environment
-from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.frontends import table
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
+from setuptools_cuda.frontends import discovery, table
 from setuptools_cuda.frontends.declare import declare, is_cuda
+from setuptools_cuda.frontends.records import read_source_records
 from setuptools_cuda.frontends.session import find_session
 from setuptools_cuda.plan.values import BuildPlan
 from setuptools_cuda.targets import CudaLibrary, Declared, KernelModule
@@ -35,6 +36,8 @@ class CudaProject:
         self._session = find_session()
         self.lock = threading.RLock()
         """Held while an extension of ours is built: with ``-j`` setuptools builds each in a thread."""
+        self.names_packages: bool | None = None
+        """Whether the project names its packages or modules; None where that could not be seen in time."""
 
     @property
     def active(self) -> bool:
@@ -88,6 +91,35 @@ class CudaProject:
     def packages(self) -> frozenset[str]:
         """Return the packages that setuptools packages, once it has read its configuration."""
         return frozenset(self.dist.packages or ())
+
+    def note_discovery(self) -> None:
+        """Remember, before setuptools looks for packages by itself, whether the project names any."""
+        if self.names_packages is None:
+            self.names_packages = self.dist.packages is not None or self.dist.py_modules is not None
+
+    def forget_made(self, build_base: str) -> None:
+        """Take out of ``packages`` and ``py_modules`` what only builds have put into the source tree.
+
+        Raises BuildError where the record of it cannot be read.
+        """
+        dist: Any = self.dist
+        made = read_source_records(self.root / build_base / pipeline.FOLDER)
+        where: dict[str, Any] = {"made": made, "root": self.root, "package_dir": dist.package_dir or {}}
+        packages, modules = dist.packages, dist.py_modules
+        if made and packages:
+            lost = discovery.find_made_packages(packages, **where)
+            dist.packages = [name for name in packages if name not in lost]
+        if made and modules:
+            lost = discovery.find_made_modules(modules, **where)
+            dist.py_modules = [name for name in modules if name not in lost]
+
+    def check_top_level(self, files: Iterable[str]) -> None:
+        """Raise BuildError where ``files``, put into the source tree, would stop setuptools' discovery."""
+        dist: Any = self.dist
+        if self.names_packages is False:
+            found = {str(name).partition(".")[0] for name in (*(dist.packages or ()), *(dist.py_modules or ()))}
+            flat = "" not in (dist.package_dir or {})
+            raise_if_any(discovery.check_top_level(files, found=found, flat=flat))
 
     def load(self) -> Settings:
         """Return the settings, from the configuration alone. Raises BuildError."""

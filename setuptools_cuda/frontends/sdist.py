@@ -8,7 +8,7 @@ from setuptools.command.sdist import sdist
 
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.failures import told_by_setuptools
-from setuptools_cuda.frontends.staging import read_source_records
+from setuptools_cuda.frontends.records import read_source_records
 from setuptools_cuda.pipeline import Request
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
@@ -27,12 +27,29 @@ def make_images(
         file.source: KernelImages(
             file.source,
             *(
-                _image(image, file=file, ptx=ptx, path=files[image.destination], toolkit=toolkit)
+                _image(
+                    image, isa=ptx.get(image.file, ptx[file.facts]).isa, path=files[image.destination], toolkit=toolkit
+                )
                 for image in file.images
             ),
             kernels=Kernels(*_kernels(ptx[file.facts])),
         )
         for file in plan.files
+    }
+
+
+def plan_images(files: Iterable[KernelFile], *, isa: tuple[int, int], toolkit: Release) -> dict[str, KernelImages]:
+    """Return what the images of sources will be before any is made: without kernels, of size 0.
+
+    ``isa`` is the version of PTX that their compiler writes.
+    """
+    return {
+        file.source: KernelImages(
+            file.source,
+            *(_image(image, isa=isa, path=None, toolkit=toolkit) for image in file.images),
+            kernels=Kernels(),
+        )
+        for file in files
     }
 
 
@@ -61,12 +78,15 @@ def _architectures(artifact: Artifact, *, real: bool = False, virtual: bool = Fa
     return [artifact.architecture] if wanted else []
 
 
-def _image(artifact: Artifact, *, file: KernelFile, ptx: Mapping[str, PtxFacts], path: Path, toolkit: Release) -> Image:
-    isa = ptx.get(artifact.file, ptx[file.facts]).isa
+def _image(artifact: Artifact, *, isa: tuple[int, int], path: Path | None, toolkit: Release) -> Image:
     codes = codes_of(artifact, isa=isa, toolkit=toolkit)
     has_ptx = any(code.name.startswith("compute_") for code in codes)
     return Image(
-        str(path), *codes, image_format=artifact.format, isa=isa if has_ptx else None, size=path.stat().st_size
+        str(path or artifact.destination),
+        *codes,
+        image_format=artifact.format,
+        isa=isa if has_ptx else None,
+        size=path.stat().st_size if path else 0,
     )
 
 

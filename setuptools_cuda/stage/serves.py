@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from setuptools_cuda.errors import Code, Problem
-from setuptools_cuda.plan.values import KernelModulePlan
-from setuptools_cuda.stage.drivers import gpu_driver
+from setuptools_cuda.plan.values import BuildPlan, KernelModulePlan
+from setuptools_cuda.resolution.values import Release
+from setuptools_cuda.stage.drivers import gpu_driver, toolkit_isa
+from setuptools_cuda.stage.images import plan_images
 from setuptools_cuda.stage.kernel_runtime import KernelImages, NoImageError, parse_version
 from setuptools_cuda.stage.ptx import PtxFacts
 
@@ -39,6 +41,24 @@ def check_serves(plan: KernelModulePlan, *, images: Mapping[str, KernelImages]) 
     The choice is that of the generated module itself.
     """
     return [problem for word in plan.serves for problem in _check(plan, word=word, images=images)]
+
+
+def check_planned_serves(plan: BuildPlan, *, toolkit: Release) -> list[Problem]:
+    """Return the problems of :func:`check_serves` that can be told before an hour of compiling.
+
+    Those are the ones of images that nvcc makes, whose PTX has the version of its toolkit. What else
+    writes PTX has a version of its own, which is known when it is written.
+    """
+    made = {output.file for job in plan.jobs if job.kind == "cuda" for output in job.outputs}
+    isa = toolkit_isa(toolkit)
+    return [
+        problem
+        for module in plan.kernel_modules
+        for problem in check_serves(
+            module,
+            images=plan_images((file for file in module.files if file.facts in made), isa=isa, toolkit=toolkit),
+        )
+    ]
 
 
 def _check(plan: KernelModulePlan, *, word: str, images: Mapping[str, KernelImages]) -> Iterator[Problem]:
