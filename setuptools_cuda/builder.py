@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib.util
+import keyword
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +14,14 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from setuptools_cuda import pipeline
+from setuptools_cuda.config.findings import suggest
 from setuptools_cuda.config.keys import KERNEL_MODULE, LIBRARY, PROJECT
+from setuptools_cuda.config.pyproject import TABLE
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.values import Architecture, Release, Toolchain
-from setuptools_cuda.stage.copy import stage_files
+from setuptools_cuda.stage.bindings import MARK
+from setuptools_cuda.stage.copy import is_below, stage_files
 from setuptools_cuda.stage.kernel_runtime import KernelImages
 from setuptools_cuda.targets import Declared, DeclaredKind
 
@@ -95,6 +99,15 @@ class Builder:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def __hash__(self) -> int:
+        """Return the same number for equal builders; flags by tool make no difference to it."""
+        return hash((self.sources, self.out_dir, self.root, frozenset(self.words)))
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, object]], Builder], tuple[dict[str, object]]]:
+        """Return what makes an equal builder, for another process; ``echo`` has to be a function that it can find."""
+        own = {"sources": self.sources, "out_dir": self.out_dir, "root": self.root, "echo": self.echo}
+        return _make, ({**own, **self.words},)
+
     def with_(self, **changes: object) -> Builder:
         """Return a builder that differs in ``changes`` alone."""
         own = {field.name for field in dataclasses.fields(self)} - {"words"}
@@ -138,7 +151,12 @@ class Builder:
         request = pipeline.Request(
             self.root, read_environment(), declared=(declared,), table=project, namespace=f"builder-{kind}"
         )
-        return pipeline.build(pipeline.plan(request), echo=self.echo or _silent)
+        if not self.root.is_dir():
+            raise BuildError(Problem(Code.MISSING_SOURCE, f"{self.root} is no folder", where="Builder.root"))
+        try:
+            return pipeline.build(pipeline.plan(request), echo=self.echo or _silent)
+        except BuildError as error:
+            raise BuildError(*map(_as_word, error.problems)) from error.__cause__
 
 
 class BuiltKernels(Mapping[str, KernelImages]):
@@ -166,7 +184,7 @@ class BuiltKernels(Mapping[str, KernelImages]):
         """Write the module ``path`` with its images beside it, as in a wheel; return where it is."""
         target = self._root / path
         name = target.stem
-        if target.suffix != ".py" or not name.isidentifier():
+        if target.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
             raise BuildError(
                 Problem(
                     Code.BAD_NAME,
@@ -175,14 +193,40 @@ class BuiltKernels(Mapping[str, KernelImages]):
                     fix=("give a path such as 'demo/kernels.py'",),
                 )
             )
-        stage_files(
-            {
-                _renamed(file, name=name): _renamed_text(content, file=file, name=name)
-                for file, content in self._files.items()
-            },
-            into=target.parent,
-        )
+        files = {
+            _renamed(file, name=name): _renamed_text(content, file=file, name=name)
+            for file, content in self._files.items()
+        }
+        written = _read_written(target)
+        stage_files(files, into=target.parent)
+        for stale in written - files.keys():
+            (target.parent / stale).unlink(missing_ok=True)
         return target
+
+
+def _make(words: dict[str, object]) -> Builder:
+    return Builder(**words)  # type: ignore[arg-type] # checked when they were first given
+
+
+def _read_written(target: Path) -> frozenset[str]:
+    """Return the images that the module in ``target`` names, which a newer one may not have.
+
+    Raises BuildError where the module is not a generated one.
+    """
+    if not target.exists():
+        return frozenset()
+    content = target.read_bytes()
+    if MARK not in content[:2000]:
+        raise BuildError(
+            Problem(
+                Code.DUPLICATE_OUTPUT,
+                f"{target} is a module that was not generated, and would be replaced",
+                where="BuiltKernels.write",
+                fix=("give another path, or delete it",),
+            )
+        )
+    named = re.findall(rf'"({re.escape(target.stem)}_images/[^"\\]+)"', content.decode("utf-8", "replace"))
+    return frozenset(name for name in named if is_below(name))
 
 
 def _renamed(file: str, *, name: str) -> str:
@@ -198,10 +242,20 @@ def _renamed_text(content: bytes, *, file: str, name: str) -> bytes:
 
 def _check_words(words: Mapping[str, object]) -> None:
     known = {word.replace("-", "_") for scope in (PROJECT, LIBRARY, KERNEL_MODULE) for word in scope.keys}
-    known -= {"name", "module", "type", "install", "sources"}
+    # Without its toolkit a builder has nothing to give, so that it is always required.
+    known -= {"name", "module", "type", "install", "sources", "required"}
     for word in words:
         if word not in known:
-            raise TypeError(f"Builder has no word {word!r}; it takes {', '.join(sorted(known))}")
+            hint = suggest(word, known=known) or (f"it takes {', '.join(sorted(known))}",)
+            raise TypeError(f"Builder has no word {word!r}; {hint[0]}")
+
+
+def _as_word(problem: Problem) -> Problem:
+    """Return a problem of a key of the table as one of the word that was given."""
+    key, dot, rest = problem.where.removeprefix(f"{TABLE}.").partition(".")
+    if not problem.where.startswith(f"{TABLE}.") or "[" in key:
+        return problem
+    return dataclasses.replace(problem, where=f"Builder.{key.replace('-', '_')}{dot}{rest}")
 
 
 def _frozen(value: object) -> object:

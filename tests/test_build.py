@@ -210,6 +210,81 @@ link = ["dev"]
     assert sum("device code" in line for line in built.compiled) == 1
 
 
+@pytest.mark.parametrize("direct", ["", ', "dev"'])
+def test_a_shipped_library_holds_the_device_code_that_it_links(
+    make_project: MakeProject,
+    bare_environment: Mapping[str, str],
+    tmp_path: Path,
+    toolkit_nvcc: Path,
+    direct: str,
+) -> None:
+    project = make_project(
+        {
+            "pyproject.toml": TABLE
+            + f"""
+[[tool.setuptools-cuda.library]]
+name = "dev"
+sources = ["twice.cu"]
+rdc = true
+[[tool.setuptools-cuda.library]]
+name = "shipped"
+sources = ["k.cu"]
+rdc = true
+link = ["dev"]
+install = "lib"
+[[tool.setuptools-cuda.extension]]
+name = "_native"
+sources = ["bind.cpp"]
+link = ["shipped"{direct}]
+""",
+            "inc/h.h": "int run_k();\n",
+            "twice.cu": "__device__ float twice(float x) { return 2 * x; }\n",
+            "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n'
+            "__global__ void k(float* x) { *x = twice(*x); }\n"
+            "int run_k() { k<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n",
+            "bind.cpp": BIND.replace("CALL", "run_k()"),
+            "main.cpp": '#include "h.h"\nint main() { return run_k() == 0 || run_k() > 1 ? 0 : 1; }\n',
+        }
+    )
+    built = Built(make_request(project, bare_environment))
+    (so,) = (name for name in built.result.files if name.startswith("_native"))
+    assert imported(built.read(so), tmp_path) in NO_DRIVER | {0}
+    # Whoever gets the archive alone can link it: nothing of the other library is wanting.
+    (tmp_path / "libshipped.a").write_bytes(built.read("lib/libshipped.a"))
+    libraries = toolkit_nvcc.parent.parent / "lib"
+    command = ["g++", "-Iinc", "main.cpp", str(tmp_path / "libshipped.a"), f"-L{libraries}"]
+    command += ["-lcudart_static", "-ldl", "-lrt", "-lpthread", "-o", str(tmp_path / "main")]
+    subprocess.run(command, cwd=project, env=dict(bare_environment), check=True)
+    assert subprocess.run([str(tmp_path / "main")], check=False).returncode == 0
+
+
+def test_definitions_with_commas_are_the_same_in_every_language(
+    make_project: MakeProject, bare_environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    show = "#define TEXT_(...) #__VA_ARGS__\n#define TEXT(...) TEXT_(__VA_ARGS__)\n"
+    project = make_project(
+        {
+            "pyproject.toml": TABLE
+            + """
+[[tool.setuptools-cuda.extension]]
+name = "_native"
+sources = ["bind.cpp", "k.cu"]
+defines = ["PAIR=a,b", "ARGUMENTS=(int a, float)"]
+""",
+            "inc/h.h": show + "const char* from_cuda();\n",
+            "k.cu": '#include "h.h"\n__global__ void k(int a, int b) {}\n'
+            'const char* from_cuda() { return TEXT(PAIR) " " TEXT(ARGUMENTS); }\n',
+            "bind.cpp": "#include <string>\n"
+            + BIND.replace(
+                "CALL", 'std::string(from_cuda()) == "a,b (int a, float)" && std::string(TEXT(PAIR)) == "a,b"'
+            ),
+        }
+    )
+    built = Built(make_request(project, bare_environment))
+    (so,) = built.result.files
+    assert imported(built.read(so), tmp_path) == 1
+
+
 def test_an_archive_with_unlinked_device_code_is_refused_before_it_fails_at_import(
     make_project: MakeProject, bare_environment: Mapping[str, str], toolkit_nvcc: Path
 ) -> None:

@@ -89,6 +89,14 @@ class TestSettings:
         assert "cuda.archs" in done.output
         assert "Traceback" not in done.output
 
+    def test_a_key_of_ours_without_its_prefix_is_an_error(self, installation: Installation, tmp_path: Path) -> None:
+        done = installation.hook(
+            "build_wheel", write_project(tmp_path, KERNEL_PROJECT), settings={"architectures": "80"}
+        )
+        assert done.status == 1
+        assert "-C architectures: is no setting of setuptools" in done.output
+        assert "did you mean -C cuda.architectures?" in done.output
+
     def test_setuptools_does_not_see_them_and_sees_the_others(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, KERNEL_PROJECT)
         settings = {"cuda.jobs": "1", "--build-option": ["--build-number", "7"]}

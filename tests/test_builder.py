@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -61,9 +62,49 @@ def test_a_builder_is_a_value_and_making_one_does_no_work(tmp_path: Path) -> Non
     assert caught.value.problems[0].code is Code.NO_MATCH
 
 
-def test_words_that_are_no_keys_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="Builder has no word 'archs'"):
-        Builder(sources=[], root=tmp_path, archs=["80"])
+def test_a_builder_can_be_a_key_and_go_to_another_process(tmp_path: Path) -> None:
+    builder = Builder(["src/*.cu"], root=tmp_path, architectures=["80"], flags={"cuda": ["-lineinfo"]})
+    same = pickle.loads(pickle.dumps(builder))
+    assert same == builder
+    assert {builder: 1}[same] == 1
+    assert builder.with_(jobs=1) != builder
+
+
+@pytest.mark.parametrize("word", ["archs", "required"])
+def test_words_that_are_no_keys_are_refused(tmp_path: Path, word: str) -> None:
+    with pytest.raises(TypeError, match=f"Builder has no word '{word}'"):
+        Builder(sources=[], root=tmp_path, **{word: True})
+
+
+def test_a_word_that_is_nearly_one_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="did you mean 'architectures'"):
+        Builder(sources=[], root=tmp_path, architecture="80")
+
+
+def test_problems_name_the_word_of_the_builder(project: Path, tmp_path: Path) -> None:
+    for builder, where in [
+        (Builder(["src/*.cu"], root=project, flags="-arch=sm_80"), "Builder.flags"),
+        (Builder(["src/*.cu"], root=project, min_architecture="x"), "Builder.min_architecture"),
+        (Builder(["src/*.cu"], root=tmp_path / "nope"), "Builder.root"),
+    ]:
+        with pytest.raises(BuildError) as caught:
+            builder.build_library("liba.a")
+        assert {problem.where for problem in caught.value.problems} == {where}
+
+
+def test_a_written_module_replaces_one_of_its_own_kind_alone(project: Path) -> None:
+    builder = Builder(["src/*.cu"], root=project, architectures="80")
+    kernels = builder.build_kernels()
+    kernels.write("made/k.py")
+    before = {path.name for path in (project / "made/k_images").rglob("*.ptx")}
+    builder.with_(architectures="90").build_kernels().write("made/k.py")
+    after = {path.name for path in (project / "made/k_images").rglob("*.ptx")}
+    assert {name.replace("compute_80", "compute_90") for name in before} == after
+    (project / "made/mine.py").write_text("mine = 1\n")
+    for name in ("made/mine.py", "made/class.py"):
+        with pytest.raises(BuildError):
+            kernels.write(name)
+    assert (project / "made/mine.py").read_text() == "mine = 1\n"
 
 
 @pytest.mark.parametrize("name", ["attention.a", "libx.lib", "lib.a"])

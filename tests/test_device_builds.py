@@ -158,6 +158,12 @@ class TestInstantiate:
         assert changed["k_images/k/t.compute_80.ptx"] != files["k_images/k/t.compute_80.ptx"]
         assert changed["k_images/k/axpy.compute_80.ptx"] == files["k_images/k/axpy.compute_80.ptx"]
 
+    def test_a_source_at_the_top_is_not_taken_for_the_one_that_instantiates_it(self, project: Project) -> None:
+        project.environment = Project(project.root, path=HOST_PATH).environment
+        project.write({"t.cu": TEMPLATES})
+        files = project.build("t.cu", instantiate=["scale<float>"], device_compiler="nvcc")
+        assert entries(files["k.py"]) == ["_Z5scaleIfEvPT_S0_"]
+
     def test_a_template_in_a_header_is_of_the_one_source(self, project: Project) -> None:
         project.write({"k/only.cu": '#include "t.cuh"\n', "k/t.cuh": TEMPLATES})
         files = project.build("k/only.cu", instantiate=["scale<float>"])

@@ -145,7 +145,7 @@ def _missing(pattern: str, *, tree: FileTree) -> Finding:
     plain = normalise(pattern)
     if is_wild(plain):
         deeper = "; '**' goes into folders, '*' does not" if "**" not in plain else ""
-        where = f"patterns begin at the folder of pyproject.toml{deeper}"
+        where = f"patterns begin at the project's folder, {tree.root}{deeper}"
         return Finding(f"{shorten(pattern)} matches no file", Code.NO_MATCH, fix=(where,))
     folder, _, name = plain.rpartition("/")
     around = tree.folder(folder)
@@ -154,7 +154,7 @@ def _missing(pattern: str, *, tree: FileTree) -> Finding:
         return Finding(f"{shorten(pattern)} is a folder", Code.MISSING_SOURCE, fix=(listed,))
     close = difflib.get_close_matches(name, sorted(around.files), n=1)
     meant = f"did you mean {f'{folder}/{close[0]}' if folder else close[0]!r}?" if close else ""
-    fix = meant or "paths begin at the folder of pyproject.toml"
+    fix = meant or f"paths begin at the project's folder, {tree.root}"
     return Finding(f"{shorten(pattern)} does not exist", Code.MISSING_SOURCE, fix=(fix,))
 
 

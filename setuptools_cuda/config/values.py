@@ -55,7 +55,7 @@ def _parse_text(raw: object, key: Key) -> Parsed:
 def find_text_fault(text: str) -> Finding | None:
     """Return what is wrong with any text: it is blank, or has a line break or control character."""
     if not text.strip():
-        return Finding("is empty", fix=("leave it out",))
+        return Finding("is empty", fix=("give it a value, or leave it out where it need not be there",))
     if not re.search(TEXT_PATTERN.replace("$", r"\Z"), text):
         return Finding(f"{shorten(text)} has a line break or control character in it")
     return None

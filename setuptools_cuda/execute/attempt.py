@@ -69,7 +69,7 @@ class Attempt:
             os.putenv("TMPDIR", self.scratch)
             return self._work()
         except (OSError, JobError) as error:
-            self._fail(self.spec["argv"], status=1, output=f"{error}", attempts=1)
+            self._fail(self._argv(1), status=1, output=f"{error}", attempts=1)
             return 1
         finally:
             remove_tree(self.scratch)
@@ -102,7 +102,8 @@ class Attempt:
         if output:
             sys.stdout.write(output)
         if done.status != 0:
-            self._fail(self._argv(threads), status=done.status, output=done.output, attempts=attempts)
+            said = without_reports(done.output) if self.kind == "link" else done.output
+            self._fail(self._argv(threads), status=done.status, output=said, attempts=attempts)
             return 1
         made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
         read = self._list_read()
@@ -217,6 +218,13 @@ def check_link(done: Ended) -> str:
         sys.stdout.write(linked.without_reports(done.output))
         raise JobError(linked.describe_undefined(undefined))
     return linked.without_reports(done.output)
+
+
+def without_reports(output: str) -> str:
+    """Return what the linker said of other things than undefined symbols, Python's own among them."""
+    from setuptools_cuda.execute import linked  # noqa: PLC0415 - compiles do not need it, and it is slow to import
+
+    return linked.without_reports(output)
 
 
 def _replaced(word: str, *, parts: Mapping[str, str]) -> str:

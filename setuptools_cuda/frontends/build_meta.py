@@ -26,11 +26,11 @@ Folder: TypeAlias = "str | PathLike[str]"
 @contextmanager
 def _hook(config_settings: ConfigSettings | None) -> Iterator[Session]:
     """Run one hook: our errors leave it as SystemExit, which front-ends tell without a traceback."""
-    with open_session(config_settings) as session:
-        try:
+    try:
+        with open_session(config_settings) as session:
             yield session
-        except BuildError as error:
-            raise SystemExit(str(error)) from None
+    except BuildError as error:
+        raise SystemExit(str(error)) from None
 
 
 def get_requires_for_build_sdist(config_settings: ConfigSettings | None = None) -> list[str]:

@@ -8,6 +8,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from setuptools_cuda.config.keys import PROJECT
+from setuptools_cuda.errors import Code, Problem, raise_if_any
+
 if TYPE_CHECKING:
     from setuptools_cuda.frontends.project import CudaProject
 
@@ -35,8 +38,12 @@ def find_session() -> Session | None:
 
 @contextmanager
 def open_session(config_settings: ConfigSettings | None) -> Iterator[Session]:
-    """Make a session with our settings among ``config_settings`` current, and give it."""
+    """Make a session with our settings among ``config_settings`` current, and give it.
+
+    Raises BuildError for a key of ours without its prefix: setuptools ignores what it does not know.
+    """
     given = config_settings or {}
+    raise_if_any(_bare(key) for key in given if key in PROJECT.keys)
     session = Session({key: _value(value) for key, value in given.items() if key.startswith(PREFIX)})
     token = _current.set(session)
     try:
@@ -51,6 +58,12 @@ def without_ours(config_settings: ConfigSettings | None) -> dict[str, str | list
         return None
     rest = {key: value for key, value in config_settings.items() if not key.startswith(PREFIX)}
     return {key: value if value is None or isinstance(value, str) else list(value) for key, value in rest.items()}
+
+
+def _bare(key: str) -> Problem:
+    return Problem(
+        Code.UNKNOWN_KEY, "is no setting of setuptools", f"-C {key}", fix=(f"did you mean -C {PREFIX}{key}?",)
+    )
 
 
 def _value(value: str | Sequence[str] | None) -> str | Sequence[str]:

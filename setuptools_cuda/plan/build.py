@@ -63,7 +63,7 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         artifacts=tuple(a for a in planning.artifacts if a.destination),
         kernel_modules=tuple(planning.kernel_modules),
         notes=tuple(dict.fromkeys(notes)),
-        warnings=settings.warnings,
+        warnings=(*settings.warnings, *_same_but_for_case(planning)),
         summary=_summary(facts, jobs=jobs, needy=bool(list_needy(settings))),
         requirements=tuple(planning.requirements),
         toolchain_identity=facts.toolchain.identity if facts.toolchain else "",
@@ -147,12 +147,25 @@ def _unknown_libraries(settings: Settings) -> Iterable[Problem]:
             yield from (problem,) if problem else ()
 
 
+def _destinations(planning: Planning) -> list[tuple[str, str]]:
+    """Return the path in the wheel of each file, and its target."""
+    modules = [(m.destination, m.module) for m in planning.kernel_modules]
+    return [*((a.destination, a.target) for a in planning.artifacts if a.destination), *modules]
+
+
+def _same_but_for_case(planning: Planning) -> Iterable[str]:
+    seen: dict[str, str] = {}
+    for destination, _ in _destinations(planning):
+        other = seen.setdefault(destination.casefold(), destination)
+        if other != destination:
+            yield f"{other} and {destination} are one file on Windows and macOS, where case does not count"
+
+
 def _same_destinations(planning: Planning) -> list[Problem]:
     """Two targets with one output, where the configuration alone could not tell."""
     taken: dict[str, str] = {}
     problems = []
-    modules = [(m.destination, m.module) for m in planning.kernel_modules]
-    for destination, target in [*((a.destination, a.target) for a in planning.artifacts if a.destination), *modules]:
+    for destination, target in _destinations(planning):
         other = taken.setdefault(destination, target)
         if other != target:
             problems.append(

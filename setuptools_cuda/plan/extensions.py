@@ -181,7 +181,7 @@ def _plan_link(extension: Extension, *, compiled: _Objects, closure: Closure, pl
 
 def _link_device(extension: Extension, *, compiled: _Objects, closure: Closure, planning: Planning) -> None:
     """Add the one device link of this image, where any of its objects has relocatable device code."""
-    device = [*compiled.device, *(o for built in closure.libraries for o in built.device_objects)]
+    device = [*compiled.device, *closure.device_objects]
     if not device:
         return
     if planning.facts.toolchain is None:

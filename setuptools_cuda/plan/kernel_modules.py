@@ -214,6 +214,8 @@ def _no_image(module: KernelModule, *, options: SourceOptions, name: str, compil
             fix=("take 'ltoir' out of formats, or put the source into a module of its own",),
         )
     other = "virtual" if name == "cubin" else "real"
+    if not any(code.marked == other for code in codes):
+        return _out_of_bounds(module, options=options, name=name, codes=codes)
     asked = ", ".join(f"{c.architecture}-{c.marked}" if c.marked else str(c.architecture) for c in codes)
     return Problem(
         ErrorCode.NO_ARCHITECTURE_LEFT,
@@ -221,6 +223,17 @@ def _no_image(module: KernelModule, *, options: SourceOptions, name: str, compil
         where=f"{module.where}.formats",
         details=(("source", options.source), ("architectures", asked)),
         fix=(f"take {name!r} out of formats, or ask for an architecture without '-{other}'",),
+    )
+
+
+def _out_of_bounds(module: KernelModule, *, options: SourceOptions, name: str, codes: Sequence[Code]) -> Problem:
+    left = ", ".join(code.architecture.virtual for code in codes)
+    return Problem(
+        ErrorCode.NO_ARCHITECTURE_LEFT,
+        f"the format {name!r} has no image of {options.source}",
+        where=f"{module.where}.formats",
+        details=(("why", f"no requested architecture is within its max-architecture: only PTX is left ({left})"),),
+        fix=(f"raise max-architecture, ask for an older architecture, or take {name!r} out of formats",),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setuptools_cuda.config.model import Library, Settings
 from setuptools_cuda.errors import Code as ErrorCode
 from setuptools_cuda.errors import Problem
@@ -57,14 +59,18 @@ def _compile(library: Library, *, closure: Closure, includes: tuple[str, ...], p
     if not objects:
         planning.notes.append(f"{library.name}: nothing is left to compile: no library is made")
         return BuiltLibrary(library, include_dirs=includes)
-    if device and (library.install or library.type == "shared"):
-        objects.append(_link_device(library, objects=device, closure=closure, planning=planning))
-        device = ()
-    if library.type == "static":
-        file = _plan_static(library, objects=objects, planning=planning)
-    else:
-        file = _plan_shared(complete, objects=objects, closure=closure, planning=planning)
-    return BuiltLibrary(library, file, device, has_cuda, includes)
+    linked: tuple[str, ...] = ()
+    if library.install or library.type == "shared":
+        linked, device = (*device, *closure.device_objects), ()
+    added = [_link_device(library, objects=linked, planning=planning)] if linked else []
+    if library.type == "shared":
+        file = _plan_shared(complete, objects=[*objects, *added], closure=closure, planning=planning)
+        return BuiltLibrary(library, file, linked_device=linked, has_cuda=has_cuda, include_dirs=includes)
+    # Whoever gets a shipped archive has none of the libraries that stay behind.
+    within = [file for built in closure.libraries if built.is_within for file in built.objects if library.install]
+    everything = tuple(dict.fromkeys((*objects, *within, *added)))
+    file = _plan_static(library, objects=everything, planning=planning)
+    return BuiltLibrary(library, file, device, linked, everything, has_cuda, includes)
 
 
 def _objects(
@@ -92,19 +98,18 @@ def _host(planning: Planning) -> HostCommands:
     return planning.facts.host
 
 
-def _link_device(library: Library, *, objects: tuple[str, ...], closure: Closure, planning: Planning) -> str:
+def _link_device(library: Library, *, objects: tuple[str, ...], planning: Planning) -> str:
     toolchain = planning.facts.toolchain
     if toolchain is None:
         raise ValueError("device code needs a toolchain")
-    everything = (*objects, *(o for built in closure.libraries for o in built.device_objects))
     job = plan_device_link(
-        library.name, objects=everything, codes=planning.link_codes(), toolchain=toolchain, root=planning.facts.root
+        library.name, objects=objects, codes=planning.link_codes(), toolchain=toolchain, root=planning.facts.root
     )
     planning.jobs.append(job)
     return job.outputs[0].file
 
 
-def _plan_static(library: Library, *, objects: list[str], planning: Planning) -> str:
+def _plan_static(library: Library, *, objects: Sequence[str], planning: Planning) -> str:
     archiver = planning.facts.host.archiver if planning.facts.host else ("ar",)
     job = plan_archive(library.name, objects=objects, archiver=archiver)
     planning.jobs.append(job)

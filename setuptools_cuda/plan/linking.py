@@ -34,8 +34,17 @@ class BuiltLibrary:
     """The archive or shared library, relative to the build folder; '' for an interface."""
     device_objects: tuple[str, ...] = ()
     """Relocatable device code that is still to be linked, by whoever links the library."""
+    linked_device: tuple[str, ...] = ()
+    """Relocatable device code that is linked in the library: it cannot be linked again into the same program."""
+    objects: tuple[str, ...] = ()
+    """What a static library is made of."""
     has_cuda: bool = False
     include_dirs: tuple[str, ...] = ()
+
+    @property
+    def is_within(self) -> bool:
+        """Return whether it is a static library that is not shipped by itself."""
+        return bool(self.objects) and not self.library.install
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,12 @@ class Closure:
     libraries: tuple[BuiltLibrary, ...] = ()
     cuda: tuple[str, ...] = ()
     """Names after ``CUDA::``."""
+
+    @property
+    def device_objects(self) -> tuple[str, ...]:
+        """Return the relocatable device code of the libraries that none of them has linked."""
+        linked = {file for built in self.libraries for file in built.linked_device}
+        return tuple(file for built in self.libraries for file in built.device_objects if file not in linked)
 
 
 def close(link: Sequence[str], *, libraries: Mapping[str, BuiltLibrary]) -> Closure:

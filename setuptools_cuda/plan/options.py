@@ -38,7 +38,8 @@ def cuda_options(options: SourceOptions, *, python_includes: Sequence[str]) -> t
     """Return nvcc's options of a source: those that decide the code, in a fixed order."""
     std = (f"-std={options.std}",) if options.std else ()
     includes = tuple(f"-I{folder}" for folder in dict.fromkeys((*options.include_dirs, *python_includes)))
-    defines = tuple(f"-D{define}" for define in options.defines)
+    # nvcc takes a list of definitions, with commas between them.
+    defines = tuple("-D" + define.replace(",", r"\,") for define in options.defines)
     return (*std, *includes, *defines, "-Xcompiler", "-fPIC", *options.flags.cuda)
 
 
@@ -152,13 +153,13 @@ def check_places(facts: Facts) -> list[Problem]:
 def check_shell_safe(options: SourceOptions, *, where: str) -> list[Problem]:
     """Return a problem for each define or folder that would change in nvcc's shell."""
     suspects = [("defines", d) for d in options.defines if set(d) & (SHELL_UNSAFE - {'"'})]
-    suspects += [("include-dirs", d) for d in options.include_dirs if set(d) & SHELL_UNSAFE]
+    suspects += [("include-dirs", d) for d in options.include_dirs if set(d) & (SHELL_UNSAFE | {","})]
     return [
         Problem(
             ErrorCode.UNSAFE_PATH,
             f"{value!r} cannot reach nvcc unchanged",
             where=f"{where}.{key}",
-            details=(("why", "nvcc hands its arguments to a shell, which expands $, ` and \\"),),
+            details=(("why", "nvcc splits a list at commas, and hands words to a shell, which expands $, ` and \\"),),
             fix=("rename the folder" if key == "include-dirs" else "put the definition into a header",),
         )
         for key, value in suspects

@@ -10,8 +10,11 @@ from setuptools_cuda.plan.values import Job, Output
 
 
 def unit_file(source: str, *, key: str) -> str:
-    """Return such a source's place, relative to the build folder."""
-    return f"generated/{key}/{without_suffix(source).rsplit('/', 1)[-1]}.cu"
+    """Return such a source's place, relative to the build folder.
+
+    Its name is another than that of ``source``: a source at the project's root would else include itself.
+    """
+    return f"generated/{key}/{without_suffix(source).rsplit('/', 1)[-1]}_instances.cu"
 
 
 def plan_unit(file: str, *, source: str, expressions: Sequence[str], key: str, used_by: tuple[str, ...]) -> Job:

@@ -197,6 +197,8 @@ def _locate_in(
 ) -> Location:
     nvcc = root / "bin" / "nvcc"
     absent = "" if os.access(nvcc, os.X_OK) and nvcc.is_file() else _explain_absence(nvcc)
+    if absent and root.name == "bin" and (root / "nvcc").is_file():
+        absent += f": did you mean {root.parent}?"
     return Location(where, None if absent else nvcc, absent, binding, origin, (), notes)
 
 

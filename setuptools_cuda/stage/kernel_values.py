@@ -109,7 +109,8 @@ class Kernels(_Value):
         found = exact or [kernel for kernel in self if f" {key}(" in f" {kernel.demangled}"]
         if found.__len__() != 1:
             names = ", ".join([kernel.demangled for kernel in self])
-            raise KeyError(f"{found.__len__()} kernels are named {key!r}, of: {names or 'no kernel at all'}")
+            count = f"{found.__len__()} kernels are" if found else "no kernel is"
+            raise KeyError(f"{count} named {key!r}, of: {names or 'none at all'}")
         return found[0]
 
     def __repr__(self) -> str:
