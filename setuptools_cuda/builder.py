@@ -20,7 +20,7 @@ from setuptools_cuda.config.pyproject import TABLE
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.values import Architecture, Release, Toolchain
-from setuptools_cuda.stage.bindings import MARK
+from setuptools_cuda.stage.bindings import MARK, TABLE_MARK
 from setuptools_cuda.stage.copy import is_below, stage_files
 from setuptools_cuda.stage.kernel_runtime import KernelImages
 from setuptools_cuda.targets import Declared, DeclaredKind
@@ -58,6 +58,8 @@ def resolve(root: str | Path | None = None) -> Resolved:
     """
     environment = read_environment()
     request = pipeline.Request(Path(root or environment.cwd).resolve(), environment)
+    if not request.root.is_dir():
+        raise BuildError(Problem(Code.MISSING_SOURCE, f"{request.root} is no folder", where="resolve"))
     toolchain, architectures = pipeline.resolve_facts(request)
     return Resolved(toolchain, tuple(dict.fromkeys(code.architecture for code in architectures.codes)))
 
@@ -237,7 +239,8 @@ def _renamed(file: str, *, name: str) -> str:
 def _renamed_text(content: bytes, *, file: str, name: str) -> bytes:
     if file != f"{_MODULE}.py":
         return content
-    return content.replace(f"{_MODULE}_images/".encode(), f"{name}_images/".encode())
+    own = content.replace(TABLE_MARK, MARK + b" by a Builder").replace(b"in the next build", b"in the next write")
+    return own.replace(f"{_MODULE}_images/".encode(), f"{name}_images/".encode())
 
 
 def _check_words(words: Mapping[str, object]) -> None:

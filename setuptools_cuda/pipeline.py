@@ -29,6 +29,7 @@ from setuptools_cuda.resolution.device_compilers import find_wanted
 from setuptools_cuda.resolution.device_toolkit import resolve_device
 from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.farm import write_farm
+from setuptools_cuda.resolution.launcher import check_launcher
 from setuptools_cuda.resolution.limits import read_cpus, read_jobs, read_memory, read_threads
 from setuptools_cuda.resolution.needs import needs_nvcc
 from setuptools_cuda.resolution.package_site import list_sites
@@ -112,6 +113,7 @@ def plan(request: Request) -> Planned:
     """Return the plan of a project: everything decided, nothing done. Raises BuildError."""
     settings = load(request)
     environment = request.environment
+    raise_if_any(check_launcher(settings, environment=environment))
     wanted = find_wanted(settings, environment=environment)
     toolchain = _toolchain(settings, request=request) if needs_nvcc(settings, wanted=wanted) else None
     device = resolve_device(settings, environment=environment, wanted=wanted, toolchain=toolchain)

@@ -164,3 +164,29 @@ def test_two_builds_of_one_folder_at_once(installation: Installation, tmp_path: 
     assert len([name for name in one if "kernels_images" in name]) == 2
     assert not [name for name in one if "egg-info" in name]
     assert read_tree(project) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("CC", "gcc '", 'CC: "gcc \'" cannot be split into flags'),
+        ("CFLAGS", '-DX="', "cannot be split into flags"),
+        ("LDFLAGS", "-L'", "cannot be split into flags"),
+        ("SOURCE_DATE_EPOCH", "abc", "SOURCE_DATE_EPOCH: 'abc' is no number of seconds since 1970-01-01"),
+        ("SETUPTOOLS_CUDA_LAUNCHER", "nolaunch", "SETUPTOOLS_CUDA_LAUNCHER: there is no program 'nolaunch' on PATH"),
+        ("SETUPTOOLS_CUDA_TOOLCHAIN_STEPS", "weel", "SETUPTOOLS_CUDA_TOOLCHAIN_STEPS: there is no step 'weel'"),
+    ],
+)
+def test_a_variable_that_cannot_be_used(
+    installation: Installation, tmp_path: Path, name: str, value: str, told: str
+) -> None:
+    project = write_project(tmp_path / "project", {"pyproject.toml": pyproject(EXTENSION), **EXTENSION_FILES})
+    refuse(installation, project, told=[told], **{name: value})
+
+
+def test_what_a_failed_wheel_has_left_does_not_stop_the_next(installation: Installation, tmp_path: Path) -> None:
+    project = kernel_project(tmp_path)
+    assert pip_wheel(installation, project).status == 0
+    (left,) = (project / "build").glob("bdist.*")
+    (left / "wheel/demo-1.0.dist-info").mkdir(parents=True)
+    assert pip_wheel(installation, project).status == 0

@@ -147,6 +147,25 @@ def test_an_include_folder_that_nvcc_would_not_get_unchanged(installation: Insta
     refuse(installation, project, told=["kernel-module[0].include-dirs: 'in$c' cannot reach nvcc unchanged"])
 
 
+def test_an_instantiation_that_the_one_source_has_no_template_for(installation: Installation, tmp_path: Path) -> None:
+    text = "template <class T> __global__ void scale(T *x) { *x = 1; }\n"
+    module = 'instantiate = ["scal<float>"]\n'
+    project = kernel_project(tmp_path, module=module, files={"demo/__init__.py": "", "kernels/k.cu": text})
+    refuse(installation, project, told=["look at `instantiate`: the template may have another name"])
+
+
+def test_a_template_without_an_instantiation(installation: Installation, tmp_path: Path) -> None:
+    text = "template <class T> __global__ void scale(T *x) { *x = 1; }\n"
+    project = kernel_project(tmp_path, files={"demo/__init__.py": "", "kernels/k.cu": text})
+    refuse(installation, project, told=["'kernels/k.cu' has no kernel", 'instantiate = ["NAME<float>"]'])
+
+
+def test_headers_of_a_package_that_is_not_used(installation: Installation, tmp_path: Path) -> None:
+    files = {**EXTENSION_FILES, "src/bind.cpp": "#include <pybind11/pybind11.h>\n"}
+    project = write_project(tmp_path / "project", {"pyproject.toml": pyproject(EXTENSION), **files})
+    refuse(installation, project, told=['name the package that has this header in `uses` (uses = ["pybind11"])'])
+
+
 @pytest.mark.parametrize("name", ["PyInit_other", "PyInit__nativ"])
 def test_a_module_that_is_named_otherwise_than_the_extension(
     installation: Installation, tmp_path: Path, name: str

@@ -155,3 +155,21 @@ def test_toolkit_wheels_of_different_releases_are_told_before_anything_is_compil
     message = refuse(without_toolkit, project, told=told, PYTHONPATH=str(tmp_path / "site"), **NOT_OF_THE_MACHINE)
     assert "command" not in message
     assert not list(project.glob("build/setuptools-cuda/*/objects/*"))
+
+
+def test_a_library_of_cuda_that_the_toolkit_lacks(installation: Installation, tmp_path: Path) -> None:
+    text = pyproject(EXTENSION + 'link = ["CUDA::cufft", "CUDA::cublas_static"]\n')
+    project = write_project(tmp_path / "project", {"pyproject.toml": text, **EXTENSION_FILES})
+    told = [
+        "the toolkit has no CUDA::cufft, CUDA::cublas_static",
+        "libcufft.so",
+        "pip install 'cuda-toolkit[cufft]==13.0.*', or add that to build-system.requires",
+        "NVIDIA's wheels have no such static library",
+    ]
+    refuse(installation, project, told=told)
+
+
+def test_what_the_steps_leave_out_is_no_advice(without_toolkit: Installation, tmp_path: Path) -> None:
+    message = refuse(without_toolkit, kernel_project(tmp_path), SETUPTOOLS_CUDA_TOOLCHAIN_STEPS="conda")
+    assert "add 'wheel' (a toolkit from pip) or 'root-env' (CUDA_HOME) to SETUPTOOLS_CUDA_TOOLCHAIN_STEPS" in message
+    assert "build-system.requires" not in message

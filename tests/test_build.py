@@ -8,10 +8,11 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_support import Built, make_request
+from build_support import Built, make_python, make_request
 
 from setuptools_cuda.errors import BuildError, Code
 
@@ -327,6 +328,43 @@ def test_objects_and_images_are_the_same_in_any_folder(
     for name in first.result.files:
         assert first.read(name) == second.read(name), name
     assert first.result.manifest == second.result.manifest
+
+
+def test_lto_ir_and_what_cython_made_are_the_same_in_any_folder(
+    make_project: MakeProject, bare_environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    files = {
+        "pyproject.toml": TABLE
+        + """
+[[tool.setuptools-cuda.kernel-module]]
+module = "k"
+sources = ["k.cu"]
+formats = ["ltoir"]
+[[tool.setuptools-cuda.extension]]
+name = "_native"
+sources = ["_native.pyx"]
+""",
+        "inc/h.h": "",
+        "k.cu": '#include <cassert>\n#include "h.h"\nnamespace { __global__ void k(int* x) { assert(*x); *x = 1; } }\n'
+        "void run() { k<<<1, 1>>>(nullptr); }\n",
+        "_native.pyx": "def call(): return 1\n",
+    }
+    first, other = make_project(files), make_project(files, "another one, longer")
+    python = tmp_path / "python-by-another-name"
+    # As in an environment at another place.
+    script = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+    python.write_text(script, "utf-8")
+    python.chmod(0o755)
+    one = Built(make_request(first, bare_environment))
+    two = Built(
+        replace(
+            make_request(other, bare_environment),
+            python=replace(make_python(), executable=str(python)),
+        )
+    )
+    assert sorted(one.result.files) == sorted(two.result.files)
+    for name in one.result.files:
+        assert one.read(name) == two.read(name), name
 
 
 def test_builds_of_one_folder_at_once_wait_for_each_other(project: Path, bare_environment: Mapping[str, str]) -> None:

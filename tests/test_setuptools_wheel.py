@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -178,9 +179,29 @@ class TestWheel:
         for hook in ("build_wheel", "build_editable"):
             done = installation.hook(hook, project)
             assert done.status == 1
-            assert "error: the kernel module demo/kernels.py would replace a module of the same name" in done.output
+            assert "demo.kernels would replace demo/kernels.py, which was not generated" in done.output
+            assert "compile kernels" not in done.output
             assert "Traceback" not in done.output
         assert (project / "demo/kernels.py").read_text() == "mine = True\n"
+
+    def test_a_module_that_is_named_like_a_package(self, installation: Installation, tmp_path: Path) -> None:
+        text = pyproject(TABLE + KERNELS.replace("demo.kernels", "demo"))
+        done = installation.hook("build_wheel", write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": text}))
+        assert done.status == 1
+        assert "kernel-module[0].module: demo is a package already" in done.output
+        assert "give the module a name in the package, as 'demo.kernels'" in done.output
+
+    def test_a_generated_module_whose_record_is_lost_is_not_in_the_wheel(
+        self, installation: Installation, tmp_path: Path
+    ) -> None:
+        project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
+        installation.made("build_editable", project)
+        shutil.rmtree(project / "build")
+        write_project(project, {"pyproject.toml": pyproject(TABLE + KERNELS.replace("demo.kernels", "demo.other"))})
+        name, said = installation.made("build_wheel", project)
+        assert "warning: demo/kernels.py is left out of the wheel" in said
+        assert "demo/kernels.py" not in wheel_names(project / "dist" / str(name))
+        assert (project / "demo/kernels.py").exists()
 
     def test_a_second_build_compiles_nothing(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**EXTENSION_FILES, "pyproject.toml": pyproject(EXTENSION)})
@@ -207,6 +228,12 @@ class TestSdist:
         names = installation.sdist_names(write_project(tmp_path, files))
         assert set(files) - {"include/unused.h"} <= names
         assert "include/unused.h" not in names
+
+    def test_a_header_behind_a_macro_is_told_of(self, installation: Installation, tmp_path: Path) -> None:
+        text = '#define HEADER "hidden.h"\n#include HEADER\n'
+        files = {**KERNEL_FILES, "kernels/saxpy.cu": text + SAXPY_CU, "pyproject.toml": pyproject(TABLE + KERNELS)}
+        _, said = installation.made("build_sdist", write_project(tmp_path, files))
+        assert "warning: kernels/saxpy.cu includes a header by a macro, which is not followed" in said
 
     def test_a_wheel_can_be_built_from_it(self, installation: Installation, tmp_path: Path) -> None:
         files = {**LIBRARY_FILES, "pyproject.toml": pyproject(TABLE + LIBRARY)}

@@ -106,7 +106,7 @@ def _check_module(text: str) -> Finding | None:
     for part in text.split("."):
         if not part.isidentifier():
             what = f"{shorten(text)} is no module name: {part!r} is no identifier"
-            fixed = re.sub(r"[^\w.]", "_", text)
+            fixed = re.sub(r"[^\w.]", "_", text.replace("/", ".").removesuffix(".py"))
             good = all(piece.isidentifier() for piece in fixed.split("."))
             return Finding(what, Code.BAD_NAME, fix=(f"write it as {fixed!r}",) if good else ())
         if keyword.iskeyword(part):

@@ -67,7 +67,8 @@ def _read_variables(environment: Environment, *, report: Report) -> dict[str, Gi
         if name in keys:
             _take([value], key=keys[name], origin=Origin("environment", name), given=given, report=report)
         else:
-            hint = suggest(name, known=keys)
+            known = [one.removeprefix(VARIABLE_PREFIX) for one in keys]
+            hint = suggest(name.removeprefix(VARIABLE_PREFIX), known=known, prefix=VARIABLE_PREFIX)
             report.warnings.append(f"{name} is set, but is no variable of setuptools_cuda{_after(hint)}")
     return given
 
@@ -98,7 +99,7 @@ def _read_settings(settings: Mapping[str, object], *, report: Report) -> dict[st
 def _unknown(name: str, *, known: Mapping[str, Key]) -> Finding:
     key = name.removeprefix(SETTING_PREFIX)
     scopes = find_scopes(key)
-    hint = suggest(name, known=known) or (f"known: {', '.join(known)}",)
+    hint = suggest(key, known=PROJECT.keys, prefix=SETTING_PREFIX) or (f"known: {', '.join(known)}",)
     if scopes:
         hint = (f"{key!r} is a key of {', '.join(scopes)} in pyproject.toml; a setting cannot give it",)
     return Finding("is no setting", Code.UNKNOWN_KEY, fix=hint)

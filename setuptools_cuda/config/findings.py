@@ -46,10 +46,10 @@ class Report:
         self.warnings.extend(f"{where}: {note}" for note in parsed.notes)
 
 
-def suggest(word: str, *, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the line "did you mean ...?" for the nearest of ``known``, or nothing."""
+def suggest(word: str, *, known: Iterable[str], prefix: str = "") -> tuple[str, ...]:
+    """Return the line "did you mean ...?" for the nearest of ``known``, shown after ``prefix``, or nothing."""
     close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return (f"did you mean {close[0]!r}?",) if close else ()
+    return (f"did you mean {prefix + close[0]!r}?",) if close else ()
 
 
 def describe(raw: object) -> str:

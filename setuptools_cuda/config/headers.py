@@ -10,6 +10,7 @@ from setuptools_cuda.config.globs import FileTree
 from setuptools_cuda.config.model import Library, Settings
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+_HIDDEN = re.compile(rb"^[ \t]*#[ \t]*include(?:_next)?[ \t]+[A-Za-z_]", re.MULTILINE)
 _EXTERN = re.compile(rb"^[ \t]*cdef[ \t]+extern[ \t]+from[ \t]+[\"']([^\"'\n]+)[\"']", re.MULTILINE)
 """Cython's way to name a header: ``cdef extern from "saxpy.h"``."""
 
@@ -38,6 +39,19 @@ def find_headers(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(seen - set(starts)))
 
 
+def find_hidden_includes(settings: Settings) -> tuple[str, ...]:
+    """Return the files of the project with an ``#include`` of a macro, whose header :func:`find_headers` cannot see."""
+    files = sorted({*_named(settings), *find_headers(settings)})
+    return tuple(file for file in files if _HIDDEN.search(_read(settings.root / file)))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
 def _named(settings: Settings) -> Iterator[str]:
     """Yield the files that the settings name: sources, dependencies and headers to ship."""
     for target in settings.targets:
@@ -57,10 +71,7 @@ def _include_folders(settings: Settings) -> tuple[str, ...]:
 
 
 def _included_by(file: str, *, folders: Iterable[str], tree: FileTree, root: Path) -> Iterator[str]:
-    try:
-        text = (root / file).read_bytes()
-    except OSError:
-        return
+    text = _read(root / file)
     beside = str(PurePosixPath(file).parent)
     for quoted, bracketed in _INCLUDE.findall(text):
         name, places = (quoted, (beside, *folders)) if quoted else (bracketed, tuple(folders))

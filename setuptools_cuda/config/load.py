@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,8 +86,21 @@ def parse_settings(
     settings = dataclasses.replace(settings, overrides=reader.overrides(settings))
     report.problems.extend(find_contradictions(settings, nameless=reader.nameless, sources_known=reader.sources_known))
     raise_if_any(name_targets(report.problems, table=table))
+    missing = (
+        f"{where}.include-dirs: there is no folder {folder!r}"
+        for where, folder in _list_folders(settings)
+        if not (root / folder).is_dir()
+    )
     unreadable = (f"the folder {text}; globs do not see into it" for text in reader.tree.unreadable)
-    return dataclasses.replace(settings, warnings=(*report.warnings, *unreadable))
+    return dataclasses.replace(settings, warnings=(*report.warnings, *missing, *unreadable))
+
+
+def _list_folders(settings: Settings) -> Iterator[tuple[str, str]]:
+    yield from ((PROJECT_PLACE.text, folder) for folder in settings.project.include_dirs)
+    for target in settings.targets:
+        yield from ((target.where, folder) for folder in target.include_dirs)
+    for override in settings.overrides:
+        yield from ((override.where, folder) for folder in override.include_dirs)
 
 
 def _read_project(

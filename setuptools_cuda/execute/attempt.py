@@ -29,6 +29,10 @@ _SELDOM, _OFTEN = 0.25, 0.05
 _NEAR = 4
 
 
+_HERE = "/proc/self/cwd"
+"""The working folder under a name that is the same in any: cicc writes $PWD into LTO-IR, where it leads there."""
+
+
 class JobError(Exception):
     """A job that failed for a reason of its own, rather than the compiler's."""
 
@@ -67,6 +71,8 @@ class Attempt:
                 return 0
             self._start_afresh()
             os.putenv("TMPDIR", self.scratch)
+            if any(role == "ltoir" for role, _ in self.outputs) and os.path.isdir(_HERE):  # noqa: PTH112 - pathlib is slow to import
+                os.putenv("PWD", _HERE)
             return self._work()
         except (OSError, JobError) as error:
             self._fail(self._argv(1), status=1, output=f"{error}", attempts=1)

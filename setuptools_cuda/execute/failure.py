@@ -31,6 +31,14 @@ HINTS = (
         re.compile(r"Unresolved extern function"),
         'set rdc = true for the target (for a kernel module: device-link = "build"), so that device code is linked',
     ),
+    (
+        re.compile(r"_instances\.cu\(\d+\): error|__nv_name_map"),
+        "look at `instantiate`: the template may have another name or namespace, or take other arguments",
+    ),
+    (
+        re.compile(r"(pybind11/\w+|nanobind/\w+|numpy/\w+|torch/\w+)\.h: No such file"),
+        'name the package that has this header in `uses` (uses = ["pybind11"]), and in build-system.requires',
+    ),
     (re.compile(r"Python\.h: No such file"), "install the headers of this Python (python3-dev on Debian)"),
     # process.py shows a byte that is not UTF-8 so.
     (re.compile(r"invalid multibyte|unrecognized token\n.*\\x[89a-f]"), "save the source in UTF-8"),

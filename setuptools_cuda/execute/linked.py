@@ -40,8 +40,8 @@ def describe_undefined(names: tuple[str, ...]) -> str:
     shown = "\n".join(f"undefined symbol: {name}" for name in names[:_SHOWN])
     more = f"\n... and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (
-        f"{shown}{more}\nNothing that is linked defines it, so the import would fail: is a source or a library "
-        "missing, or was a source skipped? "
+        f"{shown}{more}\nNothing that is linked defines it, so the import would fail: is a source missing, or was one "
+        "skipped? Is it in a library of the table, which `link` has to name? "
         '(flags = { link = ["-Wl,--unresolved-symbols=ignore-all"] } leaves it to run time.)'
     )
 

@@ -77,7 +77,8 @@ def describe_run(ran: Ran, *, jobs: int) -> str:
     unchanged = jobs - len(ran.made) - len(ran.fetched)
     parts = [(len(ran.made), "made"), (len(ran.fetched), "from the cache"), (unchanged, "unchanged")]
     shown = ", ".join(f"{count} {how}" for count, how in parts if count)
-    return f"{jobs} steps: {shown}" if jobs else "nothing to make"
+    steps = "1 step" if jobs == 1 else f"{jobs} steps"
+    return f"{steps}: {shown}" if jobs else "nothing to make"
 
 
 def _only_for(used_by: Sequence[str], optional: Mapping[str, Sequence[str]]) -> bool:

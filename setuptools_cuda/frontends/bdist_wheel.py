@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
 from setuptools.command.bdist_wheel import bdist_wheel
 
+from setuptools_cuda.errors import raise_if_any
 from setuptools_cuda.execute.folder import hold
 from setuptools_cuda.frontends import limited_api
 from setuptools_cuda.frontends.attach import find_or_make_project
@@ -16,6 +18,7 @@ from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.project import CudaProject
 from setuptools_cuda.pipeline import FOLDER
+from setuptools_cuda.resolution.variables import check_variables
 
 
 class BdistWheel(bdist_wheel):
@@ -31,6 +34,10 @@ class BdistWheel(bdist_wheel):
         command: Any = self.get_finalized_command("build")
         folder = self.cuda_project.root / command.build_base / FOLDER
         with told_by_setuptools(), hold(folder / "wheel.lock"):
+            raise_if_any(check_variables(self.cuda_project.environment))
+            if self.bdist_dir and not self.skip_build:
+                # What a build that failed has left there would stop this one.
+                shutil.rmtree(self.bdist_dir, ignore_errors=True)
             super().run()
 
     def finalize_options(self) -> None:

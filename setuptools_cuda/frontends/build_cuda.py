@@ -14,14 +14,14 @@ from packaging.utils import canonicalize_name
 from setuptools import Command
 
 from setuptools_cuda import pipeline
-from setuptools_cuda.config.headers import find_sdist_files
+from setuptools_cuda.config.headers import find_hidden_includes, find_sdist_files
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.places import Tree, source_path, wheel_path
 from setuptools_cuda.frontends.project import Build, CudaProject, other_destinations
 from setuptools_cuda.frontends.records import read_source_records, source_record
-from setuptools_cuda.frontends.staging import stage_others
+from setuptools_cuda.frontends.staging import find_left_over, stage_others
 from setuptools_cuda.stage.copy import stage_files
 
 MANIFEST = "setuptools_cuda.json"
@@ -77,7 +77,11 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
     def get_source_files(self) -> list[str]:
         """Return all sources, and the headers that they include, relative to the project."""
         with told_by_setuptools():
-            return list(find_sdist_files(self.cuda_project.load()))
+            settings = self.cuda_project.load()
+        for file in find_hidden_includes(settings):
+            text = f"warning: {file} includes a header by a macro, which is not followed: name the header in `depends`"
+            self.announce(f"{text}, or the sdist may lack it", logging.WARNING)
+        return list(find_sdist_files(settings))
 
     def get_outputs(self) -> list[str]:
         """Return the files that are put into ``build_lib``."""
@@ -126,6 +130,16 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
             self.cuda_project.check_top_level(map(self._source_path, build.other_files))
         tree = self._source_tree(folder) if self._in_source_tree else self._wheel_tree(folder)
         stage_others(build, tree=tree)
+        for name in find_left_over(build, tree=tree, packages=self.cuda_project.packages):
+            self._tell_left_over(name, tree=tree)
+
+    def _tell_left_over(self, name: str, *, tree: Tree) -> None:
+        if self._in_source_tree:
+            text = f"warning: {name} was generated, and no kernel-module makes it now: delete it"
+        else:
+            (tree.root / name).unlink()
+            text = f"warning: {name} is left out of the wheel: it was generated, and no kernel-module makes it now"
+        self.announce(text, logging.WARNING)
 
     def _source_tree(self, folder: Path) -> Tree:
         return Tree(self.cuda_project.root, source_record(folder), self._source_path)

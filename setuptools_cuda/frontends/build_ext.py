@@ -10,7 +10,7 @@ from typing import Any, cast
 import setuptools
 from setuptools.command.build_ext import build_ext
 
-from setuptools_cuda.errors import BuildError
+from setuptools_cuda.errors import BuildError, raise_if_any
 from setuptools_cuda.frontends import limited_api
 from setuptools_cuda.frontends.attach import find_or_make_project
 from setuptools_cuda.frontends.compiler import UnixCompiler, read_host_commands, read_python_facts
@@ -19,6 +19,7 @@ from setuptools_cuda.frontends.failures import as_setuptools_error, told_by_setu
 from setuptools_cuda.frontends.project import Build, CudaProject
 from setuptools_cuda.frontends.table import TableExtension
 from setuptools_cuda.plan.values import PythonFacts
+from setuptools_cuda.resolution.variables import check_variables
 from setuptools_cuda.stage.copy import stage_files
 
 
@@ -43,6 +44,8 @@ class BuildExt(build_ext):
     def run(self) -> None:
         """Build the extensions; in the source tree, also what the other targets make."""
         inplace = bool(self.inplace)
+        with told_by_setuptools():
+            raise_if_any(check_variables(self.cuda_project.environment))
         super().run()
         if inplace and not self.editable_mode:
             others: Any = self.get_finalized_command("build_cuda")
@@ -68,6 +71,7 @@ class BuildExt(build_ext):
         project = self.cuda_project
         compiler = cast("UnixCompiler", self.compiler)
         command: Any = self.get_finalized_command("build")
+        self._warn_of_options()
         request = replace(
             project.request(limited_api=self._wheel_tag(), packages=project.packages),
             python=self._python_facts(),
@@ -76,6 +80,14 @@ class BuildExt(build_ext):
             build_base=project.root / command.build_base,
         )
         return project.build(request, echo=self._say)
+
+    def _warn_of_options(self) -> None:
+        """Say that options of the command reach no CUDA source: all targets compile it in one way, the table's."""
+        given = self.distribution.get_option_dict("build_ext")
+        keys = {"define": "defines", "undef": "flags", "include_dirs": "include-dirs"}
+        for name in (name for name in keys if name in given):
+            text = f"build_ext's {name.replace('_', '-')} reaches C and C++ sources alone: for CUDA set {keys[name]!r}"
+            self.announce(f"warning: {text} in [tool.setuptools-cuda]", logging.WARNING)
 
     def _python_facts(self) -> PythonFacts:
         probe = "module"

@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 from setuptools.discovery import find_package_path
 
 from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.plan.values import KernelModulePlan
+from setuptools_cuda.stage.bindings import MARK
 
 
 def find_made_packages(
@@ -55,6 +57,38 @@ def check_top_level(destinations: Iterable[str], *, found: Collection[str], flat
         ),
         fix=(f"name them in [tool.setuptools]: packages = [{names}]", f"or put {new[0]} into a package"),
     )
+
+
+def check_written_by_hand(
+    modules: Iterable[KernelModulePlan], *, root: Path, package_dir: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Yield a problem for each of ``modules`` in whose place in the source tree lies something else.
+
+    That is a module that was not generated, or a package, which Python takes before a module.
+    """
+    for module in modules:
+        folder = find_package_path(module.module, package_dir, str(root))
+        if Path(folder, "__init__.py").is_file():
+            yield Problem(
+                Code.DUPLICATE_OUTPUT,
+                f"{module.module} is a package already, and Python would never look at the module",
+                where=f"{module.where}.module",
+                fix=(f"give the module a name in the package, as '{module.module}.kernels'",),
+            )
+        file = Path(f"{folder}.py")
+        if file.is_file() and not is_generated(file):
+            yield Problem(
+                Code.DUPLICATE_OUTPUT,
+                f"{module.module} would replace {_relative(file, root=root)}, which was not generated",
+                where=f"{module.where}.module",
+                fix=("give one of them another name",),
+            )
+
+
+def is_generated(file: Path) -> bool:
+    """Return whether a Python file says that it is a generated kernel module."""
+    with file.open("rb") as opened:
+        return MARK in opened.read(2000)
 
 
 def _is_made(folder: Path, *, made: Collection[str], root: Path) -> bool:

@@ -149,11 +149,21 @@ class CudaProject:
         """
         with self.lock:
             if self._request != request:
-                self._outcome = _run(request, echo=echo)
+                self._outcome = self._run(request, echo=echo)
                 self._request = request
         if not isinstance(self._outcome, Build):
             raise self._outcome or RuntimeError("a build has an outcome")
         return self._outcome
+
+    def _run(self, request: pipeline.Request, *, echo: Callable[[str], None]) -> Build | BuildError:
+        package_dir = cast("Any", self.dist).package_dir or {}
+        try:
+            planned = pipeline.plan(request)
+            modules = planned.plan.kernel_modules
+            raise_if_any(discovery.check_written_by_hand(modules, root=self.root, package_dir=package_dir))
+            return Build(planned, pipeline.build(planned, echo=echo))
+        except BuildError as error:
+            return error
 
 
 @dataclass(frozen=True)
@@ -178,11 +188,3 @@ def other_destinations(plan: BuildPlan) -> tuple[str, ...]:
     """Return the paths in the wheel of kernel modules, images, libraries and headers, sorted."""
     files = {one.destination for one in plan.artifacts if one.kind != "extension" and one.destination}
     return tuple(sorted(files | {module.destination for module in plan.kernel_modules}))
-
-
-def _run(request: pipeline.Request, *, echo: Callable[[str], None]) -> Build | BuildError:
-    try:
-        planned = pipeline.plan(request)
-        return Build(planned, pipeline.build(planned, echo=echo))
-    except BuildError as error:
-        return error

@@ -43,7 +43,9 @@ def open_session(config_settings: ConfigSettings | None) -> Iterator[Session]:
     Raises BuildError for a key of ours without its prefix: setuptools ignores what it does not know.
     """
     given = config_settings or {}
-    raise_if_any(_bare(key) for key in given if key in PROJECT.keys)
+    raise_if_any(
+        _bare(key) for key in given if key.lower().removeprefix(PREFIX) in PROJECT.keys and not key.startswith(PREFIX)
+    )
     session = Session({key: _value(value) for key, value in given.items() if key.startswith(PREFIX)})
     token = _current.set(session)
     try:
@@ -62,7 +64,10 @@ def without_ours(config_settings: ConfigSettings | None) -> dict[str, str | list
 
 def _bare(key: str) -> Problem:
     return Problem(
-        Code.UNKNOWN_KEY, "is no setting of setuptools", f"-C {key}", fix=(f"did you mean -C {PREFIX}{key}?",)
+        Code.UNKNOWN_KEY,
+        "is no setting of setuptools",
+        f"-C {key}",
+        fix=(f"did you mean -C {PREFIX}{key.lower().removeprefix(PREFIX)}?",),
     )
 
 

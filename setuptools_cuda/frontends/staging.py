@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.errors import Code, Problem, raise_if_any
 from setuptools_cuda.frontends.places import Tree
 from setuptools_cuda.frontends.project import Build
-from setuptools_cuda.stage.bindings import MARK
+from setuptools_cuda.stage.bindings import MARK, TABLE_MARK
 from setuptools_cuda.stage.copy import stage_files
 from setuptools_cuda.stage.record import read_record, remove_stale, write_record
 
@@ -25,6 +25,20 @@ def stage_others(build: Build, *, tree: Tree) -> None:
     remove_stale({**tree.leftovers, **read_record(tree.record)}, keep=ours, root=tree.root)
     stage_files(files, into=tree.root)
     write_record(tree.record, files=[name for name in ours if (tree.root / name).is_file()], root=tree.root)
+
+
+def find_left_over(build: Build, *, tree: Tree, packages: Iterable[str]) -> tuple[str, ...]:
+    """Return the generated modules in ``tree`` that the build does not make, relative to its root.
+
+    A record can be lost with the build folder, and what it named is then copied into the wheel like
+    a module of the project. Modules that a Builder has written are the project's own.
+    """
+    made = {tree.place(path) for path in build.other_files}
+    folders = {"", *(name.replace(".", "/") for name in packages)}
+    places = {Path(tree.place(f"{folder}/_").lstrip("/")).parent for folder in folders}
+    files = (file for place in sorted(places) for file in sorted((tree.root / place).glob("*.py")))
+    names = ((file, file.relative_to(tree.root).as_posix()) for file in files if file.is_relative_to(tree.root))
+    return tuple(name for file, name in names if name not in made and TABLE_MARK in file.read_bytes()[:2000])
 
 
 def _placed(files: Mapping[str, Path | bytes], *, tree: Tree) -> Iterator[tuple[str, Path | bytes]]:

@@ -63,7 +63,7 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         artifacts=tuple(a for a in planning.artifacts if a.destination),
         kernel_modules=tuple(planning.kernel_modules),
         notes=tuple(dict.fromkeys(notes)),
-        warnings=(*settings.warnings, *_same_but_for_case(planning)),
+        warnings=(*settings.warnings, *_without_targets(settings), *_same_but_for_case(planning)),
         summary=_summary(facts, jobs=jobs, needy=bool(list_needy(settings))),
         requirements=tuple(planning.requirements),
         toolchain_identity=facts.toolchain.identity if facts.toolchain else "",
@@ -151,6 +151,12 @@ def _destinations(planning: Planning) -> list[tuple[str, str]]:
     """Return the path in the wheel of each file, and its target."""
     modules = [(m.destination, m.module) for m in planning.kernel_modules]
     return [*((a.destination, a.target) for a in planning.artifacts if a.destination), *modules]
+
+
+def _without_targets(settings: Settings) -> tuple[str, ...]:
+    if settings.targets:
+        return ()
+    return ("[tool.setuptools-cuda] names no extension, library or kernel-module: nothing of CUDA is built",)
 
 
 def _same_but_for_case(planning: Planning) -> Iterable[str]:

@@ -166,7 +166,8 @@ class Compiles:
                 *(options.source, "-o", OUT),
             )
         )
-        key = digest(*argv)
+        # Its place is in debug information, which must not depend on where Python lies.
+        key = digest(*argv[1:])
         job = Job(
             key=key,
             kind="cython",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import replace
 
@@ -208,10 +209,12 @@ def not_packaged(module: str, *, where: str, packages: frozenset[str] | None) ->
     if not package or packages is None or package in packages:
         return None
     have = ", ".join(sorted(packages)) or "none"
+    close = difflib.get_close_matches(package, sorted(packages), n=1)
+    meant = (f"did you mean '{close[0]}.{module.rpartition('.')[2]}'?",) if close else ()
     return Problem(
         ErrorCode.NOT_PACKAGED,
         f"{module} lies in the package {package}, which the wheel does not contain",
         where=where,
         details=(("packages", have),),
-        fix=(f"add {package!r} to the packages of [tool.setuptools], or give it an __init__.py",),
+        fix=(*meant, f"add {package!r} to the packages of [tool.setuptools], or give it an __init__.py"),
     )

@@ -98,15 +98,16 @@ def _select_steps(context: StepContext) -> dict[str, Step]:
         return every
     unknown = [name for name in wanted if name not in every]
     if unknown:
-        raise BuildError(*(_describe_unknown(name, names=tuple(every)) for name in unknown))
+        where = context.settings.origin("architecture-steps").text
+        raise BuildError(*(_describe_unknown(name, names=tuple(every), where=where) for name in unknown))
     return {name: every[name] for name in wanted}
 
 
-def _describe_unknown(name: str, *, names: Sequence[str]) -> Problem:
+def _describe_unknown(name: str, *, names: Sequence[str], where: str) -> Problem:
     close = difflib.get_close_matches(name, names, n=1)
     meant = f"did you mean {close[0]!r}? " if close else ""
     fix = f"{meant}the steps are {', '.join(names)}"
-    return Problem(Code.BAD_VALUE, f"there is no step {name!r}", "architecture-steps", fix=(fix,))
+    return Problem(Code.BAD_VALUE, f"there is no step {name!r}", where, fix=(fix,))
 
 
 def _step_setting(context: StepContext) -> Request | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -48,12 +49,21 @@ def resolve_architectures(
     context = StepContext(settings, environment, tuple(sorted(known)), release)
     find = gpus or find_gpus
     request = resolve_request(context)
-    words = expand_words(request.words, known=context.known, gpus=find)
+    asked = functools.partial(_find_gpus, find, request=request)
+    words = expand_words(request.words, known=context.known, gpus=asked)
     kept, notes = _drop_unknown(words, request=request, context=context)
     codes = make_codes(kept)
     raise_if_any(find_conflicts(codes, where=request.origin.text))
     found = Architectures(codes, request.origin, (*request.notes, *notes))
     return _reduce_for_dev(found, context=context, find=find) if settings.project.profile == "dev" else found
+
+
+def _find_gpus(find: FindGpus, *, request: Request) -> tuple[Architecture, ...]:
+    """Return the GPUs; where none answers, the problem names who asked for them."""
+    try:
+        return tuple(find())
+    except BuildError as error:
+        raise BuildError(*(replace(one, where=request.origin.text) for one in error.problems)) from None
 
 
 def _drop_unknown(

@@ -130,7 +130,8 @@ def plan_steps(settings: Settings, *, environment: Environment) -> tuple[Step, .
     by_name = {step.name: step for step in known}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise BuildError(*(_describe_unknown(name, known=tuple(by_name)) for name in unknown))
+        where = settings.origin("toolchain-steps").text
+        raise BuildError(*(_describe_unknown(name, known=tuple(by_name), where=where) for name in unknown))
     if "wheel" not in names:
         by_name["pip"] = Step("pip", by_name["wheel"].look)
     return tuple(by_name[name] for name in dict.fromkeys(names))
@@ -241,8 +242,8 @@ def _describe_unfit(location: Location, *, settings: Settings, release: Release)
     )
 
 
-def _describe_unknown(name: str, *, known: tuple[str, ...]) -> Problem:
+def _describe_unknown(name: str, *, known: tuple[str, ...], where: str) -> Problem:
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     what = f"there is no step {name!r}{hint}"
-    return Problem(Code.BAD_VALUE, what, "toolchain-steps", fix=(f"the steps are {', '.join(known)}",))
+    return Problem(Code.BAD_VALUE, what, where, fix=(f"the steps are {', '.join(known)}",))

@@ -12,6 +12,7 @@ from setuptools_cuda.resolution.farm import plan_farm
 from setuptools_cuda.resolution.host_compiler import allows_unsupported, resolve_host_compiler, resolve_host_program
 from setuptools_cuda.resolution.host_probe import probe_text
 from setuptools_cuda.resolution.identity import digest_facts, digest_file
+from setuptools_cuda.resolution.library_files import diagnose_libraries
 from setuptools_cuda.resolution.needs import describe_target, list_needy
 from setuptools_cuda.resolution.nvcc_flags import NvccFlags, resolve_nvcc_flags
 from setuptools_cuda.resolution.parts import diagnose_parts
@@ -83,14 +84,22 @@ def render_lack(settings: Settings) -> str:
 
 
 def suggest_toolkit(settings: Settings, *, environment: Environment) -> tuple[str, ...]:
-    """Return what to do where there is no nvcc, in lines."""
+    """Return what to do where there is no nvcc, in lines. What ``toolchain-steps`` leaves out is no advice."""
+    steps = settings.project.toolchain_steps
+    has_wheels = steps is None or not {"wheel", "pip"}.isdisjoint(steps)
+    has_root = steps is None or "root-env" in steps
+    if not (has_wheels or has_root):
+        where = settings.origin("toolchain-steps").text
+        return (f"add 'wheel' (a toolkit from pip) or 'root-env' (CUDA_HOME) to {where}",)
+    if not has_wheels:
+        return ("point CUDA_HOME at a toolkit",)
     try:
         spec = render_requirement(settings, environment=environment)
     except BuildError as error:
-        reason = error.problems[0].what
-        return (f"install a toolkit and point CUDA_HOME at it; one from PyPI will not do: {reason}",)
-    add = f'add "{spec}" to build-system.requires'
-    return (f"{add} (without build isolation: pip install '{spec}'),", "or point CUDA_HOME at a toolkit")
+        reason, place = error.problems[0].what, " and point CUDA_HOME at it" if has_root else ""
+        return (f"install a toolkit{place}; one from PyPI will not do: {reason}",)
+    by_root = ("or point CUDA_HOME at a toolkit",) if has_root else ()
+    return (f"add \"{spec}\" to build-system.requires (without build isolation: pip install '{spec}'),", *by_root)
 
 
 def _complete(
@@ -103,7 +112,8 @@ def _complete(
     toolkit = Toolkit(chosen.version, layout, find_site(layout.root))
     mixture = diagnose_mixture(toolkit.site, release=toolkit.release) if toolkit.site is not None else None
     parts = diagnose_parts(toolkit, settings=settings, host_compiler=program.path, environment=environment)
-    raise_if_any(problem for problem in (mixture, parts) if problem is not None)
+    libraries = diagnose_libraries(toolkit, settings=settings, host_compiler=program.path, environment=environment)
+    raise_if_any(problem for problem in (mixture, parts, libraries) if problem is not None)
     host = resolve_host_compiler(
         program,
         include_dirs=layout.include_dirs,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
 from setuptools_cuda.config.flags import find_reserved, without_threads
 from setuptools_cuda.config.model import Flags
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import Code, Problem, raise_if_any
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 
+COMMAND_VARIABLES = ("CC", "CXX", "CPP", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDSHARED", "LDFLAGS", "AR", "ARFLAGS")
+"""What setuptools makes commands of."""
 CUDA_VARIABLES = ("NVCC_FLAGS", "CUDAFLAGS")
 
 
@@ -30,6 +33,25 @@ def read_environment_flags(
         c=_missing("CFLAGS", command=c, environment=environment),
         link=_missing("LDFLAGS", command=link, environment=environment),
     )
+
+
+def check_variables(environment: Environment) -> list[Problem]:
+    """Return a problem for each variable that setuptools would end in a traceback over.
+
+    Those are commands and flags that cannot be split as a shell would, and a SOURCE_DATE_EPOCH that is no number.
+    """
+    problems: list[Problem] = []
+    for name in COMMAND_VARIABLES:
+        try:
+            _words(name, environment=environment)
+        except BuildError as error:
+            problems.extend(error.problems)
+    epoch = environment.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", epoch, re.ASCII):
+        what = f"{epoch!r} is no number of seconds since 1970-01-01"
+        fix = ("set it as `git log -1 --format=%ct` prints it, or unset it",)
+        problems.append(Problem(Code.UNUSABLE_SETTING, what, "SOURCE_DATE_EPOCH", fix=fix))
+    return problems
 
 
 def _words(name: str, *, environment: Environment) -> list[str]:

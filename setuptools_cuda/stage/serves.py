@@ -27,7 +27,10 @@ def check_kernels(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> lis
                 ("module", plan.module),
                 ("why", "there is no __global__ function in what nvcc compiled; a template needs an instantiation"),
             ),
-            fix=("write a kernel into it, or leave it out with 'exclude'",),
+            fix=(
+                'for a template, name what is wanted of it: instantiate = ["NAME<float>"]',
+                "else write a kernel into it, or leave it out with 'exclude'",
+            ),
         )
         for file in plan.files
         if not ptx[file.facts].kernels and all(image.format != "ltoir" for image in file.images)
