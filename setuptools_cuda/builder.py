@@ -156,9 +156,10 @@ class Builder:
         if not self.root.is_dir():
             raise BuildError(Problem(Code.MISSING_SOURCE, f"{self.root} is no folder", where="Builder.root"))
         try:
-            return pipeline.build(pipeline.plan(request), echo=self.echo or _silent)
+            _, result = pipeline.run(request, echo=self.echo or _silent)
         except BuildError as error:
             raise BuildError(*map(_as_word, error.problems)) from error.__cause__
+        return result
 
 
 class BuiltKernels(Mapping[str, KernelImages]):

@@ -129,6 +129,21 @@ class BuildError(Exception):
         return "\n".join(f"error: {problem.render()}" for problem in self.problems)
 
 
+def describe_problems(problems: Iterable[Problem]) -> list[dict[str, object]]:
+    """Return ``problems`` as JSON's own types."""
+    return [
+        {
+            "code": each.code.slug,
+            "status": int(each.code.status),
+            "what": each.what,
+            "where": each.where or None,
+            "details": [{"label": label, "text": text} for label, text in each.details],
+            "fix": list(each.fix),
+        }
+        for each in problems
+    ]
+
+
 def raise_if_any(problems: Iterable[Problem]) -> None:
     """Raise one :class:`BuildError` with all ``problems``, if there are any."""
     found = tuple(problems)

@@ -6,11 +6,11 @@ Every front-end calls these functions and none other. ``load`` reads the configu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from setuptools_cuda.config import conditions
 from setuptools_cuda.config.load import parse_settings
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.config.pyproject import find_table
@@ -19,11 +19,14 @@ from setuptools_cuda.errors import BuildError, Problem, raise_if_any
 from setuptools_cuda.execute.bounds import Bounds
 from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.execute.folder import BuildFolder
+from setuptools_cuda.execute.journal import Journal
 from setuptools_cuda.execute.run import describe_run, run_plan
 from setuptools_cuda.plan.build import plan_build
-from setuptools_cuda.plan.facts import Facts
+from setuptools_cuda.plan.facts import Facts, make_condition_facts
 from setuptools_cuda.plan.host import default_host_commands
 from setuptools_cuda.plan.values import BuildPlan, HostCommands, PythonFacts
+from setuptools_cuda.report.clock import Clock
+from setuptools_cuda.report.keep import Reporter, find_reporter
 from setuptools_cuda.resolution.architectures import resolve_architectures
 from setuptools_cuda.resolution.device_compilers import find_wanted
 from setuptools_cuda.resolution.device_toolkit import resolve_device
@@ -33,9 +36,9 @@ from setuptools_cuda.resolution.launcher import check_launcher
 from setuptools_cuda.resolution.limits import read_cpus, read_jobs, read_memory, read_threads
 from setuptools_cuda.resolution.needs import needs_nvcc
 from setuptools_cuda.resolution.package_site import list_sites
-from setuptools_cuda.resolution.packages import resolve_packages
+from setuptools_cuda.resolution.packages import resolve_all_packages
 from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
-from setuptools_cuda.resolution.values import Architectures, Package, Toolchain
+from setuptools_cuda.resolution.values import Architectures, Toolchain
 from setuptools_cuda.resolution.variables import read_environment_flags
 from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
@@ -85,6 +88,8 @@ class Planned:
     plan: BuildPlan
     device: DeviceTools | None = None
     """What compiles device code without nvcc, where anything does."""
+    clock: Clock = field(default_factory=Clock, compare=False)
+    """When it was begun, and how long planning took."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,9 @@ def load(request: Request) -> Settings:
 
 def plan(request: Request) -> Planned:
     """Return the plan of a project: everything decided, nothing done. Raises BuildError."""
+    clock = Clock()
     settings = load(request)
+    clock = clock.after("configuration")
     environment = request.environment
     raise_if_any(check_launcher(settings, environment=environment))
     wanted = find_wanted(settings, environment=environment)
@@ -119,12 +126,13 @@ def plan(request: Request) -> Planned:
     device = resolve_device(settings, environment=environment, wanted=wanted, toolchain=toolchain)
     toolkit = toolchain or device.tools
     architectures = _architectures(settings, request=request, toolkit=toolkit) if toolkit else None
+    clock = clock.after("toolchain and architectures")
     host = request.host or default_host_commands(
         toolchain, python=request.python, cc=environment.get("CC"), cxx=environment.get("CXX")
     )
     facts = Facts(
         root=str(request.root),
-        conditions=_condition_facts(environment, toolkit=toolkit, architectures=architectures),
+        conditions=make_condition_facts(environment, toolkit=toolkit, architectures=architectures),
         host=host,
         toolchain=toolchain,
         device=device.tools,
@@ -134,7 +142,7 @@ def plan(request: Request) -> Planned:
         prefers_nvcc=wanted.prefers_nvcc,
         architectures=architectures,
         python=request.python,
-        packages=_packages(settings, environment=environment),
+        packages=resolve_all_packages(settings, environment=environment),
         environment_flags=read_environment_flags(environment, c=host.c, cxx=host.cxx, link=host.link_cxx),
         python_packages=request.packages,
         sites=list_sites(environment),
@@ -149,7 +157,7 @@ def plan(request: Request) -> Planned:
             *(check_planned_serves(made, toolkit=toolchain.release) if toolchain else ()),
         )
     )
-    return Planned(request, settings, toolchain, architectures, made, device.tools)
+    return Planned(request, settings, toolchain, architectures, made, device.tools, clock.after("plan"))
 
 
 def resolve_facts(request: Request) -> tuple[Toolchain, Architectures]:
@@ -170,49 +178,73 @@ def _architectures(settings: Settings, *, request: Request, toolkit: Toolchain |
     )
 
 
-def _packages(settings: Settings, *, environment: Environment) -> dict[str, Package]:
-    places: dict[str, str] = {}
-    for where, names in [
-        ("tool.setuptools-cuda.uses", settings.project.uses),
-        *((f"{t.where}.uses", t.uses) for t in settings.targets),
-    ]:
-        for name in names:
-            places.setdefault(name, where)
-    found: dict[str, Package] = {}
-    problems: list[Problem] = []
-    for name, where in places.items():
-        try:
-            packages = resolve_packages([name], environment=environment, where=where)
-        except BuildError as error:
-            problems.extend(error.problems)
-        else:
-            found.update({package.name: package for package in packages})
-    raise_if_any(problems)
-    return found
+def run(
+    request: Request,
+    *,
+    echo: Callable[[str], None],
+    check: Callable[[BuildPlan], Iterable[Problem]] | None = None,
+) -> tuple[Planned, BuildResult]:
+    """Plan and build. A report that was asked for is left by a failure of either, too. Raises BuildError.
 
-
-def _condition_facts(
-    environment: Environment, *, toolkit: Toolchain | DeviceTools | None, architectures: Architectures | None
-) -> conditions.Facts:
-    return conditions.Facts(
-        platform_system=environment.platform_system,
-        platform_machine=environment.platform_machine,
-        python_version=environment.python_version,
-        variables=environment.variables,
-        cuda=str(toolkit.release) if toolkit else None,
-        architectures=tuple(str(code.architecture) for code in architectures.codes) if architectures else (),
-    )
+    ``check`` returns what a front-end has against the plan.
+    """
+    clock = Clock()
+    try:
+        planned = plan(request)
+        raise_if_any(check(planned.plan) if check else ())
+    except BuildError as error:
+        # Where the configuration itself is wrong, nobody knows whether a report is wanted.
+        with contextlib.suppress(BuildError):
+            reporter = find_reporter(load(request), clock=clock)
+            if reporter is not None:
+                reporter.keep(journal=Journal(echo), problems=error.problems)
+        raise
+    return planned, build(planned, echo=echo)
 
 
 def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
     """Make everything in the plan, and return the files of the wheel. Raises BuildError.
 
-    ``echo`` gets what a person is to read, line by line. Nothing is written outside the build folder.
+    ``echo`` gets what a person is to read, line by line. Nothing is written outside the build folder,
+    but for the artifact cache and the report.
     """
-    request, plan = planned.request, planned.plan
+    reporter = find_reporter(planned.settings, clock=planned.clock)
+    journal = Journal(echo, timed=reporter is not None, phases=list(planned.clock.phases))
+    if reporter is None:
+        return _build(planned, journal=journal)
+    reporter.prepare()
+    try:
+        result = _build(planned, journal=journal)
+    except BuildError as error:
+        try:
+            _report(planned, reporter=reporter, journal=journal, problems=error.problems)
+        except BuildError as second:
+            echo(f"warning: {second.problems[0].what}")
+        raise
+    failures = [problem for error in result.failed.values() for problem in error.problems]
+    _report(planned, reporter=reporter, journal=journal, problems=failures)
+    echo(f"report: {reporter.page}")
+    return result
+
+
+def _report(planned: Planned, *, reporter: Reporter, journal: Journal, problems: Sequence[Problem]) -> None:
+    place = _folder(planned).path
+    reporter.keep(
+        journal=journal,
+        problems=problems,
+        plan=planned.plan,
+        folder=place if place.is_dir() else None,
+        toolchain=planned.toolchain,
+        device=planned.device,
+        architectures=planned.architectures,
+    )
+
+
+def _build(planned: Planned, *, journal: Journal) -> BuildResult:
+    request, plan, echo = planned.request, planned.plan, journal.echo
     for line in (plan.summary, *(f"note: {note}" for note in plan.notes), *(f"warning: {w}" for w in plan.warnings)):
         echo(line)
-    folder = BuildFolder(request.root, request.build_folder / _tag(planned))
+    folder = _folder(planned)
     folder.write()
     if planned.toolchain and planned.toolchain.farm:
         with folder.locked():
@@ -222,14 +254,19 @@ def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
         plan,
         folder=folder,
         environment=request.environment,
-        optional=_optional_files(planned),
+        optional={one.name: plan.files_of(one.name) for one in planned.settings.extensions if one.optional},
         bounds=Bounds(plan.parallel, read_memory(), read_threads(request.environment)),
-        echo=echo,
         cache=find_cache_folder(planned.settings, environment=request.environment),
         sites=list_sites(request.environment),
+        journal=journal,
     )
     echo(describe_run(ran, jobs=len(plan.jobs)))
-    return _collect(planned, folder=folder, failed=ran.failed, echo=echo)
+    with journal.phase("modules and manifest"):
+        return _collect(planned, folder=folder, failed=ran.failed, echo=echo)
+
+
+def _folder(planned: Planned) -> BuildFolder:
+    return BuildFolder(planned.request.root, planned.request.build_folder / _tag(planned))
 
 
 def _tag(planned: Planned) -> str:
@@ -239,15 +276,6 @@ def _tag(planned: Planned) -> str:
         free = "t" if python.free_threaded else ""
         name = f"cp{python.version[0]}{python.version[1]}{free}"
     return name if profile == "release" else f"{name}-{profile}"
-
-
-def _optional_files(planned: Planned) -> dict[str, tuple[str, ...]]:
-    optional = {extension.name for extension in planned.settings.extensions if extension.optional}
-    files: dict[str, tuple[str, ...]] = {}
-    for artifact in planned.plan.artifacts:
-        if artifact.target in optional:
-            files[artifact.target] = (artifact.file,)
-    return files
 
 
 def _collect(

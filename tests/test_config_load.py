@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from config_support import load, problems_of, told, write_files
 
+from setuptools_cuda.config import keys
 from setuptools_cuda.config.keys import KERNEL_MODULE, OVERRIDE, PROJECT, find_scopes
 from setuptools_cuda.config.load import load_settings
 from setuptools_cuda.config.model import Condition, Extension, Flags, KernelModule, Library, Override, Project
@@ -172,13 +174,9 @@ name = "x"
     assert fixes["architectures"] == ('write it in quotes: "80"',)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("report", "out"),
-    ],
-)
-def test_project_keys_that_are_not_acted_on_are_refused(tmp_path: Path, key: str, value: str) -> None:
+def test_project_keys_that_are_not_acted_on_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, value = "report", "out"
+    monkeypatch.setitem(cast("dict[str, str]", keys.NOT_IN_THIS_RELEASE), key, "leave it out")
     (problem,) = problems_of({key: value}, root=tmp_path)
     assert (problem.code, problem.where) == (Code.NOT_AVAILABLE, f"tool.setuptools-cuda.{key}")
     variable = "SETUPTOOLS_CUDA_" + key.upper().replace("-", "_")

@@ -79,7 +79,7 @@ BAD_TABLES: list[Table] = [
     {"jobs": 0},
     {"jobs": "4"},
     {"required": "yes"},
-    {"report": "x"},
+    {"report": 3},
     {"extension": {}},
     {"extension": [3]},
     {"extension": [{}]},

@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("execute",),
     ("stage",),
+    ("report",),
     ("pipeline", "builder"),
     ("frontends", "build_meta", "cli", "__main__"),
 )

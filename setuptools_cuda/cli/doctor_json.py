@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from setuptools_cuda.cli.diagnosis import Diagnosis, Host, Machine, PtxFit
-from setuptools_cuda.cli.problems_json import describe_problems
 from setuptools_cuda.config.model import Origin
+from setuptools_cuda.errors import describe_problems
 from setuptools_cuda.resolution.values import Architectures, Candidate, Code
 
 SCHEMA = 1

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from setuptools_cuda import pipeline
-from setuptools_cuda.cli.problems_json import describe_problems
 from setuptools_cuda.cli.screen import Row, Screen, Section, list_rows, row
-from setuptools_cuda.errors import BuildError
+from setuptools_cuda.errors import BuildError, describe_problems
 from setuptools_cuda.plan.values import Artifact, BuildPlan, Job
 
 SCHEMA = 1

@@ -16,9 +16,7 @@ Kind = Literal["text", "switch", "number", "choice", "texts", "choices", "flags"
 Model = type[Project] | type[Extension] | type[Library] | type[KernelModule] | type[Override]
 ScopeName = Literal["project", "extension", "library", "kernel-module", "override"]
 
-NOT_IN_THIS_RELEASE: Mapping[str, str] = {
-    "report": "leave it out",
-}
+NOT_IN_THIS_RELEASE: Mapping[str, str] = {}
 """Keys that this release refuses, with what to do instead."""
 
 OPEN_NAME = r"^[a-z][a-z0-9_-]*$"

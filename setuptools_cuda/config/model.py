@@ -210,7 +210,7 @@ class Project:
     )
     jobs: int | None = key("Compiles that run at once; if not set, as many as there are cores.", check="positive")
     profile: Literal["release", "dev", "debug"] = key("The kind of build.", default="release")
-    report: str | None = key("A folder for a report of the build.")
+    report: str | None = key("The folder for a report of the build: report.json and report.html.")
     cache: str | None = key("The folder of the artifact cache, or 'off'; if not set, one in the user's cache folder.")
 
 

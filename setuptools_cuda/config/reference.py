@@ -131,6 +131,8 @@ that file. A pattern without a match is an error; in `exclude` it is a warning.
 
 
 def _render_refused() -> str:
+    if not NOT_IN_THIS_RELEASE:
+        return ""
     rows = [f"| `{name}` | {', '.join(find_scopes(name))} | {fix} |" for name, fix in NOT_IN_THIS_RELEASE.items()]
     head = "## Not in this release\n\nThese keys are known, and refused.\n\n| key | table | instead |\n|---|---|---|"
     return "\n".join([head, *rows, ""])

@@ -13,6 +13,7 @@ from setuptools_cuda.execute.fields import Fields, read_fields, render_fields, w
 from setuptools_cuda.execute.ledger import Ledger, Turn
 from setuptools_cuda.execute.memory import was_out_of_memory
 from setuptools_cuda.execute.scratch import remove_tree, write_beside
+from setuptools_cuda.execute.step_times import OPTION, read_step_times
 from setuptools_cuda.resolution.headroom import read_headroom
 
 TYPE_CHECKING = False
@@ -116,7 +117,9 @@ class Attempt:
         for file, source in made.items():
             self._place(source, file=file)
         numbers = (done.seconds, done.cpu, done.memory, threads, attempts)
-        self._write_result({"took": map(str, numbers), "output": [without_separators(output)], "read": read})
+        said = [without_separators(output)]
+        steps = read_step_times(self._times) if self.run["timed"] else []
+        self._write_result({"took": map(str, numbers), "output": said, "read": read, "steps": steps})
         return 0
 
     def _place(self, source: str, *, file: str) -> None:
@@ -167,7 +170,17 @@ class Attempt:
                 return _SELDOM
             return 0 if room < reserve and ledger is not None and not ledger.is_oldest() else _OFTEN
 
-        return run_child(self._argv(threads), stays=stays)
+        return run_child(self._timed(self._argv(threads)), stays=stays)
+
+    def _timed(self, argv: list[str]) -> list[str]:
+        """Return the command that also tells how long nvcc's programs took; caches of launchers cannot hold that."""
+        if self.kind != "cuda" or not self.run["timed"] or "launched" in self.spec:
+            return argv
+        return [*argv[:-3], OPTION, self._times, *argv[-3:]]
+
+    @property
+    def _times(self) -> str:
+        return f"{self.scratch}/times.csv"
 
     def _argv(self, threads: int) -> list[str]:
         whole = {"{out}": self.made, "{keep}": self.keep, "{depfile}": f"{self.scratch}/out.d"}
@@ -209,7 +222,8 @@ class Attempt:
         said |= {"status": [str(status)], "attempts": [str(attempts)]}
         spec = {name: self.spec[name] for name in ("kind", "title", "source", "used_by", "codes")}
         try:
-            data = render_fields({**spec, **said, "time": [str(time.monotonic_ns())]})
+            times = [str(self.started), str(time.monotonic_ns())]
+            data = render_fields({**spec, **said, "started": times[:1], "time": times[1:]})
             write_beside(f"{self.build}/failures/{self.name}", data)
         except OSError as error:
             sys.stdout.write(f"{output}\n{self.spec['title'][0]}: {error}\n")

@@ -62,7 +62,7 @@ def describe_failure(record: dict[str, Any]) -> Problem:
 def read_failure(path: Path) -> dict[str, Any]:
     """Return the record of a failed job that its runner left. Raises OSError, ValueError."""
     fields = read_fields(str(path))
-    one = ("kind", "title", "source", "architecture", "status", "attempts", "output", "time")
+    one = ("kind", "title", "source", "architecture", "status", "attempts", "output", "started", "time")
     return {**fields, **{name: fields[name][0] for name in one}}
 
 

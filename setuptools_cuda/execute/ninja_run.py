@@ -88,6 +88,7 @@ def _run_fields(
         "reserve": [str(bounds.reserve)],
         "groups": [file for group in find_groups() for file in group],
         "lock": [str(lock)],
+        "timed": ["yes"] if session.journal.timed else [],
     }
     for job in jobs:
         name = job_name(job)

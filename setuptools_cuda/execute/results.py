@@ -11,6 +11,7 @@ from setuptools_cuda.execute.check import read_by_command
 from setuptools_cuda.execute.digests import FileId, read_id
 from setuptools_cuda.execute.fields import Fields, read_fields
 from setuptools_cuda.execute.inputs import list_absent
+from setuptools_cuda.execute.journal import Step, parse_steps
 from setuptools_cuda.execute.record import Record, write_record
 from setuptools_cuda.execute.session import Session
 from setuptools_cuda.plan.values import Job
@@ -34,6 +35,7 @@ class Result:
     threads: int = 1
     attempts: int = 1
     read: tuple[tuple[str, FileId], ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 def find_result(path: Path) -> Result | None:
@@ -62,6 +64,7 @@ def _parse(fields: Fields) -> Result:
         threads=int(threads),
         attempts=int(attempts),
         read=tuple(_read_files(fields["read"])),
+        steps=parse_steps(fields["steps"]),
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,19 +11,16 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError
 from setuptools_cuda.execute.bounds import Bounds
 from setuptools_cuda.execute.check import FRESH, Verdict, check_job, in_order
+from setuptools_cuda.execute.failure import read_failure
 from setuptools_cuda.execute.folder import BuildFolder, telling
+from setuptools_cuda.execute.journal import Journal
 from setuptools_cuda.execute.ninja_run import prepare, run_ninja
 from setuptools_cuda.execute.results import find_result, take_result
 from setuptools_cuda.execute.scratch import remove_tree
 from setuptools_cuda.execute.session import Session
 from setuptools_cuda.execute.shared import SharedArtifacts
 from setuptools_cuda.execute.spec import job_name
-from setuptools_cuda.execute.writing import write_whole
 from setuptools_cuda.plan.values import BuildPlan, Job
-
-Echo = Callable[[str], None]
-LOG = "last-build.json"
-"""What the last build did with each job, in the build folder."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +42,24 @@ def run_plan(
     environment: Environment,
     optional: Mapping[str, Sequence[str]],
     bounds: Bounds,
-    echo: Echo,
+    journal: Journal,
     cache: Path | None = None,
     sites: Sequence[str] = (),
 ) -> Ran:
     """Build everything in ``plan``.
 
     ``optional`` maps a target to its files; failures of all others raise BuildError. ``cache`` is
-    the folder of the artifact cache, ``sites`` are those in which packages are installed.
+    the folder of the artifact cache, ``sites`` are those in which packages are installed, and
+    ``journal`` gets what happens, also where that ends in an error.
     """
     apart = {file for files in optional.values() for file in files}
     needed = [job for job in plan.jobs if not _only_for(job.used_by, optional)]
     needed = [job for job in needed if not any(output.file in apart for output in job.outputs)]
     folder.write()
     with folder.locked() as lock, telling(folder.path):
-        session = Session(plan, folder=folder, variables=environment.variables, sites=sites)
-        shared = SharedArtifacts(cache, session=session, echo=echo)
-        run = _Run(session, shared, bounds, lock.fileno(), echo)
+        session = Session(plan, folder=folder, variables=environment.variables, sites=sites, journal=journal)
+        shared = SharedArtifacts(cache, session=session, echo=journal.echo)
+        run = _Run(session, shared, bounds, lock.fileno())
         run.tidy()
         try:
             run.make(needed)
@@ -93,10 +90,8 @@ class _Run:
     shared: SharedArtifacts
     bounds: Bounds
     lock: int
-    echo: Echo
     made: list[str] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
-    _log: list[dict[str, object]] = field(default_factory=list)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
 
@@ -116,7 +111,8 @@ class _Run:
 
     def make(self, jobs: Sequence[Job]) -> None:
         """Make what jobs make, and what they need. Raises BuildError."""
-        todo = [job for job in in_order(jobs, session=self.session) if self._judge(job).state != "fresh"]
+        with self.session.journal.phase("check and cache"):
+            todo = [job for job in in_order(jobs, session=self.session) if self._judge(job).state != "fresh"]
         if not todo:
             return
         known = {
@@ -124,11 +120,18 @@ class _Run:
             for job in todo
             if (verdict := self._verdicts[job_name(job)]).state == "waits" and verdict.record
         }
-        prepare(todo, session=self.session, bounds=self.bounds, known=known, lock=self.lock)
-        try:
-            run_ninja(self.session, bounds=self.bounds, lock=self.lock, echo=self.echo, after_line=self._drain)
-        finally:
-            self._drain()
+        with self.session.journal.phase("compile and link"):
+            prepare(todo, session=self.session, bounds=self.bounds, known=known, lock=self.lock)
+            try:
+                run_ninja(
+                    self.session,
+                    bounds=self.bounds,
+                    lock=self.lock,
+                    echo=self.session.journal.echo,
+                    after_line=self._drain,
+                )
+            finally:
+                self._drain()
 
     def make_optional(self, optional: Mapping[str, Sequence[str]]) -> dict[str, BuildError]:
         """Make the files of each optional target; return the failures."""
@@ -147,9 +150,11 @@ class _Run:
         if known is not None and known.state == "fresh":
             return known
         verdict = check_job(job, session=self.session, verdicts=self._verdicts)
+        started = time.monotonic_ns()
         if verdict.state == "stale" and self._are_fresh(job.needs) and self.shared.fetch(job):
             self.fetched.append(job.title)
-            self._note(job, how="fetched", reason=verdict.reason)
+            times = {"started": started, "ended": time.monotonic_ns()}
+            self.session.journal.note(job, how="fetched", reason=verdict.reason, **times)
             verdict = FRESH
         self._verdicts[name] = verdict
         self._reasons[name] = verdict.reason
@@ -171,14 +176,21 @@ class _Run:
                 self.made.append(job.title)
                 numbers = {"seconds": result.seconds, "cpu": result.cpu, "memory": result.memory}
                 times = {"started": result.started, "ended": result.ended, "threads": result.threads}
-                self._note(job, how="made", reason=self._reasons.get(path.name, ""), **numbers, **times)
+                self.session.journal.steps[path.name] = result.steps
+                reason = self._reasons.get(path.name, "")
+                self.session.journal.note(job, how="made", reason=reason, **numbers, **times)
             if result is not None:
                 self._verdicts[path.name] = FRESH
             path.unlink()
 
-    def _note(self, job: Job, *, how: str, reason: str, **facts: float) -> None:
-        about = {"name": job_name(job), "title": job.title, "kind": job.kind, "how": how, "reason": reason}
-        self._log.append({**about, **facts})
+    def _note_failures(self) -> None:
+        """Write down the jobs that failed, before the next build takes what they left away."""
+        for path in (self.session.folder.path / "failures").iterdir():
+            job = self._jobs.get(path.name)
+            if job is not None:
+                failure = read_failure(path)
+                times = {"started": int(failure["started"]), "ended": int(failure["time"])}
+                self.session.journal.note(job, how="failed", reason=self._reasons.get(path.name, ""), **times)
 
     def close(self) -> None:
         """Keep what the next build will want to know."""
@@ -186,14 +198,17 @@ class _Run:
         session.digests.save()
         if self.made:
             session.history.save()
+        self._note_failures()
+        noted = {row["name"] for row in session.journal.rows}
         for job in session.plan.jobs:
-            self._write_parts(job)
-        log = {"at": time.time(), "parallel": self.bounds.parallel, "jobs": self._log}
-        write_whole(session.folder.path / LOG, json.dumps(log, indent=1).encode())
+            if job_name(job) in noted:
+                self._write_parts(job)
+        fresh = {name for name, verdict in self._verdicts.items() if verdict.state == "fresh"}
+        session.journal.unchanged = fresh - noted
+        session.journal.save(session.folder.path, parallel=self.bounds.parallel)
         self.shared.close()
 
     def _write_parts(self, job: Job) -> None:
         """Keep the parts of a key, to be compared with those of another build."""
         path = self.session.record_path(job).with_suffix(".key")
-        if any(row["name"] == job_name(job) for row in self._log):
-            path.write_text(self.session.fingerprint(job).render(), "utf-8")
+        path.write_text(self.session.fingerprint(job).render(), "utf-8")

@@ -12,6 +12,7 @@ from setuptools_cuda.execute.digests import Digests
 from setuptools_cuda.execute.fingerprint import Fingerprint, make_fingerprint
 from setuptools_cuda.execute.folder import BuildFolder
 from setuptools_cuda.execute.history import History
+from setuptools_cuda.execute.journal import Journal
 from setuptools_cuda.execute.names import Names, make_folders
 from setuptools_cuda.execute.spec import job_name
 from setuptools_cuda.plan.values import BuildPlan, Job
@@ -21,11 +22,18 @@ class Session:
     """What the parts of a run share."""
 
     def __init__(
-        self, plan: BuildPlan, *, folder: BuildFolder, variables: Mapping[str, str], sites: Sequence[str]
+        self,
+        plan: BuildPlan,
+        *,
+        folder: BuildFolder,
+        variables: Mapping[str, str],
+        sites: Sequence[str],
+        journal: Journal,
     ) -> None:
         """Read what earlier builds left. ``sites`` are the folders in which packages are installed."""
         self.plan = plan
         self.folder = folder
+        self.journal = journal
         self.variables = variables
         self.names = Names(
             root=str(folder.root),

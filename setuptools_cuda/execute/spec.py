@@ -24,5 +24,6 @@ def render_spec(job: Job) -> bytes:
             "files": [output.file for output in job.outputs],
             "codes": [str(code.architecture) for code in job.codes],
             "depfile": ["yes"] if job.depfile else [],
+            **({"launched": ["yes"]} if job.launched else {}),
         }
     )

@@ -157,11 +157,12 @@ class CudaProject:
 
     def _run(self, request: pipeline.Request, *, echo: Callable[[str], None]) -> Build | BuildError:
         package_dir = cast("Any", self.dist).package_dir or {}
+
+        def check(plan: BuildPlan) -> Iterable[Problem]:
+            return discovery.check_written_by_hand(plan.kernel_modules, root=self.root, package_dir=package_dir)
+
         try:
-            planned = pipeline.plan(request)
-            modules = planned.plan.kernel_modules
-            raise_if_any(discovery.check_written_by_hand(modules, root=self.root, package_dir=package_dir))
-            return Build(planned, pipeline.build(planned, echo=echo))
+            return Build(*pipeline.run(request, echo=echo, check=check))
         except BuildError as error:
             return error
 

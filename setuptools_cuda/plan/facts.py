@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from setuptools_cuda.config import conditions
 from setuptools_cuda.config.model import Flags
+from setuptools_cuda.environment import Environment
 from setuptools_cuda.plan.values import HostCommands, PythonFacts
 from setuptools_cuda.resolution.device_plugins import DevicePlugin
 from setuptools_cuda.resolution.device_sources import SourceFacts
@@ -63,3 +64,17 @@ class Facts:
     def release(self) -> Release | None:
         """Return the toolkit's release."""
         return self.toolkit.release if self.toolkit else None
+
+
+def make_condition_facts(
+    environment: Environment, *, toolkit: Toolchain | DeviceTools | None, architectures: Architectures | None
+) -> conditions.Facts:
+    """Return what the conditions of overrides are held against."""
+    return conditions.Facts(
+        platform_system=environment.platform_system,
+        platform_machine=environment.platform_machine,
+        python_version=environment.python_version,
+        variables=environment.variables,
+        cuda=str(toolkit.release) if toolkit else None,
+        architectures=tuple(str(code.architecture) for code in architectures.codes) if architectures else (),
+    )

@@ -139,3 +139,7 @@ class BuildPlan:
     """Where folders of the build environment lie that commands call by ``{place:NAME}``."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """Labelled facts for the manifest: toolkit, host compiler, architectures."""
+
+    def files_of(self, target: str) -> tuple[str, ...]:
+        """Return the files of a target's artifacts, relative to the build folder."""
+        return tuple(one.file for one in self.artifacts if one.target == target)

@@ -7,6 +7,7 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolution.entry_points import (
@@ -45,6 +46,28 @@ def resolve_packages(names: Sequence[str], *, environment: Environment, where: s
     found = [_find(name, plugins=plugins, environment=environment) for name in dict.fromkeys(names)]
     raise_if_any(replace(one, where=one.where or where) for one in found if isinstance(one, Problem))
     return tuple(one for one in found if isinstance(one, Package))
+
+
+def resolve_all_packages(settings: Settings, *, environment: Environment) -> dict[str, Package]:
+    """Return what all packages bring that the project or a target uses, by name. Raises BuildError."""
+    places: dict[str, str] = {}
+    for where, names in [
+        ("tool.setuptools-cuda.uses", settings.project.uses),
+        *((f"{t.where}.uses", t.uses) for t in settings.targets),
+    ]:
+        for name in names:
+            places.setdefault(name, where)
+    found: dict[str, Package] = {}
+    problems: list[Problem] = []
+    for name, where in places.items():
+        try:
+            packages = resolve_packages([name], environment=environment, where=where)
+        except BuildError as error:
+            problems.extend(error.problems)
+        else:
+            found.update({package.name: package for package in packages})
+    raise_if_any(problems)
+    return found
 
 
 def find_cuda_majors(names: Sequence[str], *, environment: Environment) -> dict[str, int]:
