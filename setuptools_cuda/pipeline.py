@@ -44,7 +44,7 @@ from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.init_functions import check_init_functions
 from setuptools_cuda.stage.manifest import render_manifest
-from setuptools_cuda.stage.ptx import PtxFacts, parse_ptx
+from setuptools_cuda.stage.ptx import PtxFacts, read_ptx_facts
 from setuptools_cuda.stage.serves import check_kernels, check_planned_serves, check_serves
 from setuptools_cuda.targets import Declared
 
@@ -287,7 +287,7 @@ def _collect(
     raise_if_any(problems)
     for warning in warnings:
         echo(f"warning: {warning}")
-    ptx = _read_facts(kept, folder=folder)
+    ptx = read_ptx_facts(kept, folder=folder.path)
     modules = _render_modules(planned, built=built, ptx=ptx)
     manifest = render_manifest(kept, files=built, ptx=ptx)
     return BuildResult({**built, **modules}, manifest, dict(failed))
@@ -308,9 +308,3 @@ def _render_modules(
         texts[module.destination] = render_bindings(module, images=images).encode("utf-8")
     raise_if_any(problems)
     return texts
-
-
-def _read_facts(plan: BuildPlan, *, folder: BuildFolder) -> dict[str, PtxFacts]:
-    names = {file.facts for module in plan.kernel_modules for file in module.files}
-    names |= {a.file for a in plan.artifacts if a.format == "ptx"}
-    return {name: parse_ptx((folder.path / name).read_text("utf-8"), where=name) for name in sorted(names)}

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.plan.values import BuildPlan
 from setuptools_cuda.stage.kernel_values import Parameter
 
 _NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -54,6 +56,13 @@ class PtxFacts:
     isa: tuple[int, int]
     target: str
     kernels: tuple[Entry, ...]
+
+
+def read_ptx_facts(plan: BuildPlan, *, folder: Path) -> dict[str, PtxFacts]:
+    """Return what the PTX files of a plan, built in ``folder``, say, by their names in the plan."""
+    names = {file.facts for module in plan.kernel_modules for file in module.files}
+    names |= {one.file for one in plan.artifacts if one.format == "ptx"}
+    return {name: parse_ptx((folder / name).read_text("utf-8"), where=name) for name in sorted(names)}
 
 
 def parse_ptx(text: str, *, where: str = "") -> PtxFacts:
