@@ -258,6 +258,12 @@ class TestSdist:
             installation.made(hook, project, CUDA_HOME="/nowhere")
 
 
+def commanded_files(project: Path) -> set[str]:
+    """Return the sources that editors are told how to read."""
+    entries = json.loads((project / "build/setuptools-cuda/compile_commands.json").read_text("utf-8"))
+    return {entry["file"] for entry in entries}
+
+
 class TestSourceTree:
     @pytest.mark.parametrize(("mode", "layout"), [("lenient", "flat"), ("strict", "flat"), ("compat", "src")])
     def test_editable(self, installation: Installation, tmp_path: Path, mode: str, layout: str) -> None:
@@ -286,6 +292,7 @@ class TestSourceTree:
             "demo.kernels",
             "saxpy",
         }
+        assert {"c/bind.cpp", "c/saxpy.cu"} <= commanded_files(project)
 
     def test_what_is_no_longer_planned_is_removed_and_nothing_else(
         self, installation: Installation, tmp_path: Path
@@ -354,6 +361,7 @@ class TestSourceTree:
         for name in (f"demo/_native{suffix}", "demo/kernels.py", "demo/lib/libsaxpy.a", "demo/include/saxpy.h"):
             assert (project / name).exists()
         assert not (project / "build/lib/demo/lib/libsaxpy.a").exists()
+        assert {"src/bind.cpp", "src/saxpy.cu"} <= commanded_files(project)
 
     def test_inplace_without_extensions(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})

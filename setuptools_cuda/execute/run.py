@@ -11,6 +11,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError
 from setuptools_cuda.execute.bounds import Bounds
 from setuptools_cuda.execute.check import FRESH, Verdict, check_job, in_order
+from setuptools_cuda.execute.compile_commands import write_compile_commands
 from setuptools_cuda.execute.failure import read_failure
 from setuptools_cuda.execute.folder import BuildFolder, telling
 from setuptools_cuda.execute.journal import Journal
@@ -58,6 +59,7 @@ def run_plan(
     folder.write()
     with folder.locked() as lock, telling(folder.path):
         session = Session(plan, folder=folder, variables=environment.variables, sites=sites, journal=journal)
+        write_compile_commands(plan, folder=folder, names=session.names)
         shared = SharedArtifacts(cache, session=session, echo=journal.echo)
         run = _Run(session, shared, bounds, lock.fileno())
         run.tidy()

@@ -35,12 +35,7 @@ class Session:
         self.folder = folder
         self.journal = journal
         self.variables = variables
-        self.names = Names(
-            root=str(folder.root),
-            build=folder.relative(),
-            folders=make_folders(places=plan.places, tools=plan.tools),
-            sites=sites,
-        )
+        self.names = make_names(plan, folder=folder, sites=sites)
         self.digests = Digests(folder.path / "digests.json")
         self.history = History(folder.path / "history.json")
         self.makers = {output.file: job for job in plan.jobs for output in job.outputs}
@@ -98,6 +93,12 @@ class Session:
     def is_dated(self) -> bool:
         """Return whether compilers are told which time to call now."""
         return bool(self.variables.get("SOURCE_DATE_EPOCH"))
+
+
+def make_names(plan: BuildPlan, *, folder: BuildFolder, sites: Sequence[str]) -> Names:
+    """Return the names of files in a build of ``plan``."""
+    folders = make_folders(places=plan.places, tools=plan.tools)
+    return Names(root=str(folder.root), build=folder.relative(), folders=folders, sites=sites)
 
 
 def _find_cython(sites: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.kernel_modules import plan_kernel_module
 from setuptools_cuda.plan.libraries import in_link_order, plan_library
 from setuptools_cuda.plan.linking import CUDA_PREFIX
-from setuptools_cuda.plan.options import check_places
+from setuptools_cuda.plan.options import below_root, check_places, launcher_of
 from setuptools_cuda.plan.places import Places
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
@@ -70,12 +70,23 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         parallel=facts.jobs or facts.cpus,
         tools=_tools(facts),
         places=planning.compiles.places.folders,
+        launcher=launcher_of(settings.project, toolchain=facts.toolchain),
+        clang_words=_clang_words(facts),
         facts=_manifest_facts(facts),
     )
 
 
 def _tools(facts: Facts) -> dict[str, str]:
     return {name: str(path) for name, path in facts.device.paths.items()} if facts.device else {}
+
+
+def _clang_words(facts: Facts) -> tuple[str, ...]:
+    if facts.toolchain is None:
+        return ()
+    root, *folders = (
+        below_root(path, root=facts.root) for path in (facts.toolchain.root, *facts.toolchain.include_dirs)
+    )
+    return (f"--cuda-path={root}", *(word for folder in folders for word in ("-isystem", folder)))
 
 
 def _places(facts: Facts) -> Places:

@@ -137,6 +137,10 @@ class BuildPlan:
     """Where libraries and programs lie that jobs call by ``{tool:NAME}``."""
     places: Mapping[str, str] = field(default_factory=dict)
     """Where folders of the build environment lie that commands call by ``{place:NAME}``."""
+    launcher: tuple[str, ...] = ()
+    """The words before each compile that is launched, such as ``ccache``."""
+    clang_words: tuple[str, ...] = ()
+    """Where clang finds the toolkit, for tools that read sources as clang does."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """Labelled facts for the manifest: toolkit, host compiler, architectures."""
 
