@@ -47,9 +47,8 @@ void launch(const int* x, int* y) { sum<<<1, THREADS>>>(x, y); }
 
 
 def read(root: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(
-        (root / "build/setuptools-cuda/compile_commands.json").read_text("utf-8")
-    )
+    text = (root / "build/setuptools-cuda/compile_commands.json").read_text("utf-8")
+    entries: list[dict[str, Any]] = json.loads(text)
     return entries
 
 
