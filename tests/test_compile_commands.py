@@ -130,6 +130,7 @@ def test_clangd_reads_cuda_sources_and_headers(
             "nvcc -dc -rdc=true --default-stream=per-thread -lineinfo",
             "-fgpu-rdc -fgpu-rdc -DCUDA_API_PER_THREAD_DEFAULT_STREAM=1",
         ),
+        (r"nvcc -DPAIR(a,b)=a\,b", "-DPAIR(a,b)=a,b"),
         ("nvcc --keep-dir -Ikeep -MF -Ddep -Xcudafe -Uname", ""),
     ],
 )

@@ -117,9 +117,9 @@ class Attempt:
         for file, source in made.items():
             self._place(source, file=file)
         numbers = (done.seconds, done.cpu, done.memory, threads, attempts)
-        said = [without_separators(output)]
         steps = read_step_times(self._times) if self.run["timed"] else []
-        self._write_result({"took": map(str, numbers), "output": said, "read": read, "steps": steps})
+        result = {"output": [without_separators(output)], "read": read, "steps": steps}
+        self._write_result({"took": map(str, numbers), **result})
         return 0
 
     def _place(self, source: str, *, file: str) -> None:

@@ -61,7 +61,8 @@ def _joined(option: str, *, value: str) -> Iterator[str]:
     if option in {"-isystem", "-include"}:
         yield from (option, value)
     else:
-        yield f"-std={value}" if option == "-std" else f"{option}{value}"
+        # nvcc takes lists, with commas between their items and backslashes before commas in them.
+        yield f"-std={value}" if option == "-std" else option + value.replace("\\,", ",")
 
 
 def _host_words(value: str) -> Iterator[str]:
