@@ -1,9 +1,11 @@
 """Sessions: tests on every Python, linters, docs, and the lowest versions of what we ask for.
 
-Run ``pipx run nox`` for all of them, ``nox -s tests-3.13`` for one.
+Run ``pipx run nox`` for those of a change, ``nox -s tests-3.13`` for one.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import nox
 
@@ -43,3 +45,15 @@ def lowest(session: nox.Session) -> None:
     # The toolkit is no dependency: take the release that keeps its parts together.
     session.install("cuda-toolkit[nvcc,cccl]==13.0.3.*")
     session.run(*PYTEST, *session.posargs)
+
+
+@nox.session
+def inspect_wheels(session: nox.Session) -> None:
+    """Hold ``inspect`` against cuobjdump by hand, on public wheels (about 270 MB to fetch)."""
+    session.install("-e", ".[inspect]")
+    folder = session.create_tmp()
+    wheels = ("bitsandbytes==0.50.2", "ctranslate2==4.8.5", "cupy-cuda13x==14.2.0", "faiss-gpu-cu12==1.14.1.post1")
+    command = ("python", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--dest", folder)
+    session.run(*command, *wheels, "spconv-cu126==2.3.8")
+    found = sorted(str(path) for path in Path(folder).glob("*.whl"))
+    session.run("python", "benchmarks/inspect_wheels.py", *found, *session.posargs)

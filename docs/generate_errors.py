@@ -94,6 +94,10 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "Report it to that distribution, or remove the step.",
     ),
     Code.TOOL_FAILED: ("A program that was asked for facts failed.", "The message shows what it said."),
+    Code.MISSING_TOOL: (
+        "A program or package that a command reads built files with is not there.",
+        "Install what the message names: `pip install 'setuptools-cuda-build[inspect]'`.",
+    ),
     Code.COMPILE_FAILED: (
         "A source does not compile.",
         "The message shows the source, its architectures, the first error and the exact command.",
@@ -113,13 +117,25 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "The driver of this machine is older than the toolkit, so that PTX of the toolkit does not load on it.",
         "Build with a toolkit that is not newer than the driver, or ship machine code for the GPUs that count.",
     ),
+    Code.MISSING_ARCHITECTURE: (
+        "A wheel or file has no code for an architecture of `inspect --require`.",
+        "Build it with that architecture, or do not promise it.",
+    ),
+    Code.TOO_LARGE: (
+        "A wheel or file is larger than `inspect --max-size` allows.",
+        "Build for fewer architectures, or look with `inspect` what takes the room.",
+    ),
+    Code.UNDECLARED_REQUIREMENT: (
+        "A wheel loads a library of NVIDIA's wheels that its metadata does not require.",
+        "Add the requirement that the message names to the project's dependencies.",
+    ),
 }
 
 HEADS = {
     Exit.CONFIGURATION: "What the project asks for",
     Exit.TOOLCHAIN: "What the machine has",
     Exit.COMPILE: "Building",
-    Exit.FINDING: "What `setuptools-cuda doctor` finds besides",
+    Exit.FINDING: "What `doctor`, `inspect` and `repair-args` find",
 }
 
 INTRODUCTION = """\

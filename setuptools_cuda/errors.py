@@ -59,6 +59,7 @@ class Code(enum.Enum):
     UNFIT_HOST_COMPILER = ("unfit-host-compiler", Exit.TOOLCHAIN)
     PLUGIN_FAILED = ("plugin-failed", Exit.TOOLCHAIN)
     TOOL_FAILED = ("tool-failed", Exit.TOOLCHAIN)
+    MISSING_TOOL = ("missing-tool", Exit.TOOLCHAIN)
     # building
     COMPILE_FAILED = ("compile-failed", Exit.COMPILE)
     LINK_FAILED = ("link-failed", Exit.COMPILE)
@@ -68,6 +69,9 @@ class Code(enum.Enum):
     BAD_INPUT_FILE = ("bad-input-file", Exit.COMPILE)
     # looking
     DRIVER_TOO_OLD = ("driver-too-old", Exit.FINDING)
+    MISSING_ARCHITECTURE = ("missing-architecture", Exit.FINDING)
+    TOO_LARGE = ("too-large", Exit.FINDING)
+    UNDECLARED_REQUIREMENT = ("undeclared-requirement", Exit.FINDING)
 
     def __init__(self, slug: str, status: Exit) -> None:
         self.slug = slug

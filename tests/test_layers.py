@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("execute",),
     ("stage",),
     ("report",),
+    ("inspection",),
     ("pipeline", "builder"),
     ("frontends", "build_meta", "cli", "__main__"),
 )
