@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from setuptools_cuda import __version__
-from setuptools_cuda.cli import cache, doctor, env, inspect, plan
+from setuptools_cuda.cli import cache, doctor, env, inspect, plan, repair_args
 from setuptools_cuda.cli.command import SubParsers
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Exit
@@ -21,6 +21,7 @@ COMMANDS: tuple[Callable[[SubParsers], None], ...] = (
     env.add_parser,
     cache.add_parser,
     inspect.add_parser,
+    repair_args.add_parser,
 )
 """What adds each sub-command, in the order in which ``--help`` shows them."""
 

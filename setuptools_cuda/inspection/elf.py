@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 CUDA_LIBRARY = re.compile(
     r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler|cudart|cublas|cublasLt|nvblas|cufft|cufftw|cufile|cufile_rdma|curand|"
     r"cusolver|cusolverMg|cusparse|cusparseLt|cupti|cudnn\w*|nccl|nvshmem\w*|npp\w+|nvfatbin|nvJitLink|nvjpeg|nvrtc|"
-    r"nvrtc-builtins|nvToolsExt|nvtx3interop|nvvm|nvperf_\w+|pcsamplingutil|cutensor\w*|OpenCL)"
+    r"nvrtc-builtins|nvToolsExt|nvtx3interop|nvvm|nvperf_\w+|pcsamplingutil|cutensor\w*|OpenCL|torch\w*|c10\w*)"
     r"(?:-[0-9a-f]{8})?\.so(?:\.[\d.]+)?"
 )
-"""Names of libraries of the toolkit, of the driver and of NVIDIA's other wheels; also as auditwheel renames them."""
+"""Libraries of the toolkit, the driver, NVIDIA's other wheels and PyTorch; also as auditwheel renames them."""
 _RUNTIME = re.compile(r"libcudart(?:-[0-9a-f]{8})?\.so(?:\.[\d.]+)?")
 _RUNTIME_FUNCTION = re.compile(r"(?:__)?cuda[A-Z]\w+")
 _DEVICE_SECTIONS = (".nv_fatbin", "__nv_relfatbin")

@@ -36,13 +36,16 @@ Read = Callable[[Reader], tuple[Image, ...]]
 class _Tools:
     """What reads device code, looked for when the first file needs it."""
 
-    find: FindTools
+    find: FindTools | None
+    """None: device code is not looked at."""
     environment: Environment
     readers: tuple[Reader, ...] = ()
     used: dict[Cuobjdump, None] = field(default_factory=dict)
 
     def read(self, read: Read) -> tuple[Image, ...]:
         """Return what the first cuobjdump that can says. Raises BuildError with what each said where none can."""
+        if self.find is None:
+            return ()
         if not self.readers:
             self.readers = tuple(Reader(tool, self.environment) for tool in self.find())
         problems: list[Problem] = []
@@ -80,6 +83,17 @@ def inspect_path(path: Path, *, find_tools: FindTools, environment: Environment)
     files = (found,)
     notes = _list_notes(files, packed=False)
     return Inspection(str(path), found.size, wheel=False, tools=tuple(tools.used), files=files, notes=notes)
+
+
+def read_linkage(path: Path, *, environment: Environment) -> Inspection:
+    """Return how every file of a wheel is linked, those without CUDA included; device code is not looked at.
+
+    Raises:
+        BuildError: BAD_VALUE for what is no wheel, MISSING_TOOL where pyelftools is not there.
+    """
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        raise BuildError(Problem(Code.BAD_VALUE, "there is no such wheel", where=str(path)))
+    return _inspect_wheel(path, tools=_Tools(None, environment))
 
 
 def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
@@ -121,7 +135,7 @@ def _list_files(archive: zipfile.ZipFile, *, tools: _Tools) -> Iterator[File]:
                 shutil.copyfileobj(source, target, 1 << 20)
             found = _inspect_file(unpacked, name=member.filename, tools=tools)
             unpacked.unlink()
-            if found and _counts(found):
+            if found and (tools.find is None or _counts(found)):
                 yield found
 
 
