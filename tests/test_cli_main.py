@@ -37,7 +37,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert caught.value.code == 0
     shown = capsys.readouterr().out
     names = [command.__module__.rpartition(".")[2].replace("_", "-") for command in COMMANDS]
-    assert all(f"\n    {name} " in shown for name in names)
+    assert all(f"\n    {name}" in shown for name in names)
 
 
 @pytest.mark.parametrize(
