@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from setuptools_cuda.cli.problems_json import describe_problems
-from setuptools_cuda.errors import BuildError, Problem
+from setuptools_cuda.errors import BuildError, Problem, describe_problems
 from setuptools_cuda.inspection.checks import sort_names
 from setuptools_cuda.inspection.device import list_undefined
 from setuptools_cuda.inspection.summary import Line, find_least_driver, list_all, summarize

@@ -109,8 +109,8 @@ class Attempt:
         if output:
             sys.stdout.write(output)
         if done.status != 0:
-            said = without_reports(done.output) if self.kind == "link" else done.output
-            self._fail(self._argv(threads), status=done.status, output=said, attempts=attempts)
+            output = without_reports(output) if self.kind == "link" else output
+            self._fail(self._argv(threads), status=done.status, output=output, attempts=attempts)
             return 1
         made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
         read = self._list_read()
