@@ -38,6 +38,13 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/test_docs.py", *session.posargs)
 
 
+@nox.session
+def layouts(session: nox.Session) -> None:
+    """Build in every layout of a toolkit and every isolation: what it needs is told in tests/matrix_layouts.py."""
+    session.install("-e", ".[test,toolchain]")
+    session.run("python", "-m", "pytest", "tests/matrix_layouts.py", *session.posargs)
+
+
 @nox.session(python="3.10", venv_backend="uv")
 def lowest(session: nox.Session) -> None:
     """Test with the oldest releases that our own requirements allow."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toolchain_support import link_tree, make_environment, make_settings, write_script, write_wrapper
+from toolchain_support import link_debian, link_tree, make_environment, make_settings, write_script
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.plan.options import reproducible_options
@@ -16,32 +16,11 @@ from setuptools_cuda.process import run_tool
 from setuptools_cuda.resolution.toolchain import resolve_toolchain
 from setuptools_cuda.resolution.values import Toolchain
 
-PROFILE = """\
-NVVMIR_LIBRARY_DIR = {lib}/libdevice
-
-PATH            += {lib}/bin:
-
-#INCLUDES       +=
-
-LIBRARIES       =+ $(_SPACE_) -L{multiarch}/stubs -L{multiarch}
-"""
-
 
 @pytest.fixture
 def usr(toolkit_nvcc: Path, tmp_path: Path) -> Path:
     """Return a folder that holds what Debian's packages put into /usr."""
-    source, usr = toolkit_nvcc.parent.parent, tmp_path / "usr"
-    lib, multiarch = usr / "lib/nvidia-cuda-toolkit", usr / "lib/x86_64-linux-gnu"
-    programs = [path.name for path in (source / "bin").iterdir() if path.name not in {"nvcc", "nvcc.profile", "crt"}]
-    link_tree(source / "bin", usr / "bin", without=["nvcc", "nvcc.profile"])
-    link_tree(source / "bin", lib / "bin", without=[*programs, "nvcc.profile"])
-    (lib / "bin/cicc").symlink_to(source / "nvvm/bin/cicc")
-    (lib / "libdevice").symlink_to(source / "nvvm/libdevice")
-    link_tree(source / "lib", multiarch)
-    (multiarch / "stubs").mkdir()
-    (lib / "bin/nvcc.profile").write_text(PROFILE.format(lib=lib, multiarch=multiarch), "utf-8")
-    write_wrapper(usr / "bin/nvcc", lib / "bin/nvcc")
-    return usr
+    return link_debian(toolkit_nvcc, tmp_path / "usr")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from toolchain_support import (
+    link_targets,
     link_tree,
     make_environment,
     make_settings,
@@ -114,18 +115,7 @@ def test_a_root_behind_links_with_spaces(toolkit_nvcc: Path, tmp_path: Path) -> 
 @pytest.fixture
 def conda(toolkit_nvcc: Path, tmp_path: Path) -> Path:
     """Return an environment laid out as conda's: headers and libraries under targets/."""
-    source, prefix = toolkit_nvcc.parent.parent, tmp_path / "conda env"
-    target = prefix / "targets/x86_64-linux"
-    link_tree(source / "bin", prefix / "bin", without=["nvcc.profile"])
-    link_tree(source / "include", target / "include")
-    link_tree(source / "lib", target / "lib")
-    (prefix / "nvvm").symlink_to(source / "nvvm")
-    (target / "lib/libcudart.so").symlink_to("libcudart.so.13")
-    (target / "lib/stubs").mkdir()
-    profile = (source / "bin/nvcc.profile").read_text("utf-8")
-    changed = profile.replace("$(_TARGET_DIR_)", "targets/x86_64-linux").replace("lib$(_TARGET_SIZE_)", "lib")
-    (prefix / "bin/nvcc.profile").write_text(changed, "utf-8")
-    return prefix
+    return link_targets(toolkit_nvcc, tmp_path / "conda env")
 
 
 def test_conda(conda: Path, tmp_path: Path) -> None:

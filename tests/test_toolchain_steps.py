@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from toolchain_support import (
     STEPS,
+    link_installed,
     link_site,
     make_environment,
     make_settings,
@@ -22,6 +23,7 @@ from toolchain_support import (
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
+from setuptools_cuda.process import run_tool
 from setuptools_cuda.resolution import steps
 from setuptools_cuda.resolution.search import Search, plan_steps, search_nvcc
 from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
@@ -307,6 +309,24 @@ class TestSystem:
             "cuda-13.0": "chosen",
             "cuda-13.5": "13.5 is not within <13.5",
         }
+
+    def test_a_real_toolkit_there_compiles(
+        self, tmp_path: Path, toolkit_nvcc: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As NVIDIA's installer lays it out, with /usr/local/cuda a link to it."""
+        link_installed(toolkit_nvcc, tmp_path / "local/cuda-13.0")
+        (tmp_path / "local/cuda").symlink_to("cuda-13.0")
+        roots = (str(tmp_path / "local/cuda-*"), str(tmp_path / "local/cuda"))
+        here = steps.Step("system", functools.partial(steps.look_at_system, roots=roots), newest=True)
+        monkeypatch.setattr("setuptools_cuda.resolution.search.STEPS", (*steps.STEPS[:-2], here))
+        settings, environment = make_settings(tmp_path, toolchain_steps=("system",)), make_environment(tmp_path)
+        found = resolve_toolchain(settings, environment=environment, build_dir=tmp_path / "b")
+        assert [each.verdict for each in found.candidates] == ["chosen"]
+        assert (found.step, found.found_via.text) == ("system", f"well-known root {tmp_path / 'local/cuda-13.0'}")
+        (tmp_path / "one.cu").write_text("#include <nv/target>\n__global__ void one(int* x) { *x = 1; }\n", "utf-8")
+        argv = [str(found.nvcc), "-arch=sm_80", "-shared", "-Xcompiler", "-fPIC", "one.cu", "-o", "one.so"]
+        done = run_tool(argv, variables=environment.variables, cwd=tmp_path)
+        assert done.ok, done.stderr
 
     def test_none_exists(self, tmp_path: Path) -> None:
         (found,) = steps.look_at_system(

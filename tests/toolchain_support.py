@@ -69,6 +69,56 @@ def link_site(
     return site / "nvidia" / root.name / "bin" / "nvcc"
 
 
+def link_targets(nvcc: Path, root: Path) -> Path:
+    """Make a toolkit with headers and libraries under ``targets/``, as conda and NVIDIA's installers do."""
+    source, target = nvcc.parent.parent, root / "targets/x86_64-linux"
+    link_tree(source / "bin", root / "bin", without=["nvcc.profile"])
+    link_tree(source / "include", target / "include")
+    link_tree(source / "lib", target / "lib")
+    (root / "nvvm").symlink_to(source / "nvvm")
+    (target / "lib/libcudart.so").symlink_to("libcudart.so.13")
+    (target / "lib/stubs").mkdir()
+    profile = (source / "bin/nvcc.profile").read_text("utf-8")
+    changed = profile.replace("$(_TARGET_DIR_)", "targets/x86_64-linux").replace("lib$(_TARGET_SIZE_)", "lib")
+    (root / "bin/nvcc.profile").write_text(changed, "utf-8")
+    return root
+
+
+def link_installed(nvcc: Path, root: Path) -> Path:
+    """Make a toolkit as NVIDIA's installers do: ``include`` and ``lib64`` are links into ``targets/``."""
+    link_targets(nvcc, root)
+    (root / "include").symlink_to("targets/x86_64-linux/include")
+    (root / "lib64").symlink_to("targets/x86_64-linux/lib")
+    return root
+
+
+DEBIAN_PROFILE = """\
+NVVMIR_LIBRARY_DIR = {lib}/libdevice
+
+PATH            += {lib}/bin:
+
+#INCLUDES       +=
+
+LIBRARIES       =+ $(_SPACE_) -L{multiarch}/stubs -L{multiarch}
+"""
+
+
+def link_debian(nvcc: Path, usr: Path) -> Path:
+    """Make a folder that holds what Debian's packages put into /usr, all but the headers."""
+    source = nvcc.parent.parent
+    lib, multiarch = usr / "lib/nvidia-cuda-toolkit", usr / "lib/x86_64-linux-gnu"
+    programs = [path.name for path in (source / "bin").iterdir() if path.name not in {"nvcc", "nvcc.profile", "crt"}]
+    link_tree(source / "bin", usr / "bin", without=["nvcc", "nvcc.profile"])
+    link_tree(source / "bin", lib / "bin", without=[*programs, "nvcc.profile"])
+    (lib / "bin/cicc").symlink_to(source / "nvvm/bin/cicc")
+    (lib / "libdevice").symlink_to(source / "nvvm/libdevice")
+    link_tree(source / "lib", multiarch)
+    (multiarch / "stubs").mkdir()
+    (lib / "bin/nvcc.profile").write_text(DEBIAN_PROFILE.format(lib=lib, multiarch=multiarch), "utf-8")
+    write_wrapper(usr / "bin/nvcc", lib / "bin/nvcc")
+    return usr
+
+
 def write_script(path: Path, text: str) -> Path:
     """Write a shell script that can be run, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
