@@ -70,7 +70,10 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "A setting or variable names an nvcc or a toolkit that cannot be used.",
         "Correct or unset it: an explicit wish is never passed over.",
     ),
-    Code.UNFIT_RELEASE: ("No toolkit is of a release that `cuda` allows.", "Install one that is, or widen `cuda`."),
+    Code.UNFIT_RELEASE: (
+        "An nvcc that was named is of a release that `cuda` does not allow, or that a package in `uses` is not made for.",
+        "Name another nvcc, widen `cuda`, or build with the package for that release.",
+    ),
     Code.PARTIAL_TOOLKIT: (
         "A toolkit lacks a part, such as its headers or libNVVM.",
         "Install the wheel that the message names.",

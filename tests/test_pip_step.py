@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from toolchain_support import STEPS, make_environment, make_settings, site_of, write_gcc, write_nvcc
+from toolchain_support import STEPS, make_environment, make_settings, site_of, write_gcc, write_nvcc, write_torch
 
 from setuptools_cuda.config.model import Extension, Flags, KernelModule, Library, Origin, Override, Project, Settings
 from setuptools_cuda.environment import Environment
@@ -220,33 +220,31 @@ class TestNotOnPypi:
 
 
 class TestTorch:
-    @staticmethod
-    def install(site: Path, cuda: str) -> Path:
-        info = site / "torch-2.13.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n", "utf-8")
-        header = site / "torch/include/torch/csrc/api/include/torch/torch.h"
-        header.parent.mkdir(parents=True)
-        header.write_text("", "utf-8")
-        line = f"__version__ = '2.13.0'\ncuda: Optional[str] = {cuda}\nhip: Optional[str] = None\n"
-        (site / "torch/version.py").write_text(line, "utf-8")
-        return site
-
     def test_of_cuda_13_or_of_none_asks_for_the_oldest(self, tmp_path: Path) -> None:
         for name, cuda in (("new", "'13.2'"), ("cpu", "None")):
-            site = self.install(tmp_path / name, cuda)
+            site = write_torch(tmp_path / name, cuda)
             environment = make_environment(tmp_path, search_path=[site])
             assert plan(make_settings(tmp_path, uses=("torch",)), environment) == ("cuda-toolkit[nvcc,cccl]==13.0.*",)
 
     def test_of_cuda_12_is_told(self, tmp_path: Path) -> None:
-        site = self.install(tmp_path / "site", "'12.8'")
+        site = write_torch(tmp_path / "site", "'12.8'")
         settings = make_settings(tmp_path, uses=("torch",))
         error = refuse(settings, make_environment(tmp_path, search_path=[site]))
-        assert error.problems[0].what == "torch is made for CUDA 12.8, and PyPI has no nvcc of CUDA 12"
+        assert error.problems[0].what == "torch is made for CUDA 12, and PyPI has no nvcc of CUDA 12"
 
     def test_does_not_matter_where_it_is_not_used(self, tmp_path: Path) -> None:
-        site = self.install(tmp_path / "site", "'12.8'")
+        site = write_torch(tmp_path / "site", "'12.8'")
         assert plan(make_settings(tmp_path), make_environment(tmp_path, search_path=[site])) != ()
+
+
+def test_cudnn_of_cuda_12_is_told(tmp_path: Path) -> None:
+    info = tmp_path / "nvidia_cudnn_cu12-9.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.1\n", "utf-8")
+    (tmp_path / "nvidia/cudnn/include").mkdir(parents=True)
+    (tmp_path / "nvidia/cudnn/include/cudnn.h").touch()
+    error = refuse(make_settings(tmp_path, uses=("cudnn",)), make_environment(tmp_path, search_path=[tmp_path]))
+    assert error.problems[0].what == "cudnn is made for CUDA 12, and PyPI has no nvcc of CUDA 12"
 
 
 def test_the_hint_is_a_command(tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from toolchain_support import (
     write_nvcc,
     write_plugin,
     write_script,
+    write_torch,
     write_wrapper,
 )
 
-from setuptools_cuda.config.model import Origin, Settings
+from setuptools_cuda.config.model import KernelModule, Origin, Project, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.process import run_tool
@@ -386,6 +387,60 @@ class TestPlugins:
         environment = make_environment(tmp_path, search_path=[site], NVCC=str(nvcc))
         search = search_nvcc(make_settings(tmp_path, toolchain_steps=(*STEPS, "vault")), environment=environment)
         assert verdicts(search)["vault"] == "not asked; an earlier step has one"
+
+
+class TestPackagesOfOneMajorRelease:
+    """What links with a PyTorch has to be of its CUDA: PyTorch itself refuses another toolkit."""
+
+    @pytest.fixture
+    def site(self, tmp_path: Path) -> Path:
+        write_nvcc(tmp_path / "13/bin/nvcc", "13.0")
+        write_nvcc(tmp_path / "12/bin/nvcc", "12.4")
+        return write_torch(tmp_path / "site", "'12.8'")
+
+    def test_it_decides_among_the_candidates(self, tmp_path: Path, site: Path) -> None:
+        environment = make_environment(
+            tmp_path, search_path=[site], CONDA_PREFIX=str(tmp_path / "13"), PATH=str(tmp_path / "12/bin")
+        )
+        search = search_nvcc(make_settings(tmp_path, uses=("torch",)), environment=environment)
+        assert search.chosen is not None
+        assert (search.chosen.step, str(search.chosen.version.release)) == ("path", "12.4")
+        assert verdicts(search)["conda"] == "13.0 is not of CUDA 12, which torch is made for"
+
+    def test_a_root_is_passed_over_with_a_note(self, tmp_path: Path, site: Path) -> None:
+        environment = make_environment(
+            tmp_path, search_path=[site], CUDA_HOME=str(tmp_path / "13"), CONDA_PREFIX=str(tmp_path / "12")
+        )
+        search = search_nvcc(make_settings(tmp_path, uses=("torch",)), environment=environment)
+        assert search.chosen is not None
+        assert search.chosen.step == "conda"
+        why = "13.0 is not of CUDA 12, which torch is made for"
+        assert search.notes == (f"CUDA_HOME={tmp_path / '13'} is passed over: {why}",)
+
+    def test_an_nvcc_that_was_named_is_an_error(self, tmp_path: Path, site: Path) -> None:
+        environment = make_environment(tmp_path, search_path=[site], NVCC=str(tmp_path / "13/bin/nvcc"))
+        error = fail(make_settings(tmp_path, uses=("torch",)), environment)
+        assert error.problems[0].code is Code.UNFIT_RELEASE
+        assert "this nvcc is of toolkit 13.0, and torch is made for CUDA 12" in str(error)
+        assert "name an nvcc of CUDA 12, or build with a torch for CUDA 13" in str(error)
+
+    def test_where_none_fits_every_place_says_why(self, tmp_path: Path, site: Path) -> None:
+        environment = make_environment(tmp_path, search_path=[site], CONDA_PREFIX=str(tmp_path / "13"))
+        with pytest.raises(BuildError) as caught:
+            resolve_toolchain(
+                make_settings(tmp_path, uses=("torch",)), environment=environment, build_dir=tmp_path / "b"
+            )
+        assert caught.value.problems[0].code is Code.NO_COMPILER
+        assert "13.0 is not of CUDA 12, which torch is made for" in str(caught.value)
+        assert "torch is made for CUDA 12, and PyPI has no nvcc of CUDA 12" in str(caught.value)
+
+    def test_only_what_is_linked_with_it_counts(self, tmp_path: Path, site: Path) -> None:
+        environment = make_environment(tmp_path, search_path=[site], NVCC=str(tmp_path / "13/bin/nvcc"))
+        module = KernelModule(module="demo.k", sources=("k.cu",))
+        project = Project(toolchain_steps=STEPS, uses=("torch",))
+        alone = Settings(root=tmp_path, project=project, kernel_modules=(module,))
+        for settings in (make_settings(tmp_path), alone):
+            assert search_nvcc(settings, environment=environment).chosen is not None
 
 
 class TestNone:

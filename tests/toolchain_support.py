@@ -144,6 +144,19 @@ def write_gcc(path: Path, major: int) -> Path:
     return write_script(path, f'exec {real} -U__GNUC__ -D__GNUC__={major} "$@"')
 
 
+def write_torch(site: Path, cuda: str) -> Path:
+    """Write what is read of an installed PyTorch; ``cuda`` is a Python literal. Return ``site``."""
+    info = site / "torch-2.13.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n", "utf-8")
+    header = site / "torch/include/torch/csrc/api/include/torch/torch.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("", "utf-8")
+    line = f"__version__ = '2.13.0'\ncuda: Optional[str] = {cuda}\nhip: Optional[str] = None\n"
+    (site / "torch/version.py").write_text(line, "utf-8")
+    return site
+
+
 def write_plugin(site: Path, text: str, *, name: str = "vault") -> Path:
     """Write a distribution that adds the toolchain step ``name``; its callable is ``look``."""
     module = f"plugin_{name}_{site.name}"

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
+from setuptools_cuda.resolution.acceptance import fits
 from setuptools_cuda.resolution.catalogue import CATALOGUE
 from setuptools_cuda.resolution.identity import digest_facts, digest_file
-from setuptools_cuda.resolution.search import fits, plan_steps
+from setuptools_cuda.resolution.search import plan_steps
 from setuptools_cuda.resolution.steps import ROOT_VARIABLES
 from setuptools_cuda.resolution.values import Architecture, Candidate, Release, Toolchain
 from setuptools_cuda.resolution.wheels import parse_release

@@ -6,6 +6,7 @@ does not load (CUDA_ERROR_UNSUPPORTED_PTX_VERSION), PTX of an older one does.
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.resolution.acceptance import find_acceptance, fits
 from setuptools_cuda.resolution.architecture_steps import StepContext, resolve_request
 from setuptools_cuda.resolution.catalogue import ReleaseFacts, list_pypi
 from setuptools_cuda.resolution.device_compilers import Wanted, find_wanted
@@ -20,8 +22,7 @@ from setuptools_cuda.resolution.device_tools import LLVMLITE, LLVMLITE_REQUIREME
 from setuptools_cuda.resolution.host_compiler import allows_unsupported, find_fitting, find_host_program
 from setuptools_cuda.resolution.needs import describe_target, list_extras, list_needy, needs_nvcc
 from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
-from setuptools_cuda.resolution.package_torch import find_torch_cuda
-from setuptools_cuda.resolution.search import Chosen, fits, plan_steps, search_nvcc
+from setuptools_cuda.resolution.search import Chosen, plan_steps, search_nvcc
 from setuptools_cuda.resolution.values import Architecture
 
 _OTHER_WAYS = (
@@ -142,7 +143,7 @@ def render_install_hint(settings: Settings, *, environment: Environment) -> str:
 def _list_demands(settings: Settings, *, environment: Environment) -> tuple[_Demand, ...]:
     return (
         *_demand_cuda(settings),
-        *_demand_torch(settings, environment=environment),
+        *_demand_majors(settings, environment=environment),
         *_demand_architectures(settings, environment=environment),
         *_demand_host_compiler(settings, environment=environment),
     )
@@ -158,16 +159,16 @@ def _demand_cuda(settings: Settings) -> Iterable[_Demand]:
     yield _Demand(lambda facts: fits(facts.release, cuda=cuda), problem)
 
 
-def _demand_torch(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
-    uses = {name for target in settings.targets for name in target.uses} | set(settings.project.uses)
-    torch = find_torch_cuda(environment) if "torch" in uses else None
-    if torch is None:
-        return
-    what = f"torch is made for CUDA {torch}, and PyPI has no nvcc of CUDA {torch.major}"
-    fix = (f"{_OTHER_WAYS},", "or build with a torch for CUDA 13")
-    yield _Demand(
-        lambda facts: facts.release.major == torch.major, _describe(what, where="uses", settings=settings, fix=fix)
-    )
+def _demand_majors(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
+    for name, major in find_acceptance(settings, environment=environment).majors.items():
+        what = f"{name} is made for CUDA {major}, and PyPI has no nvcc of CUDA {major}"
+        fix = (f"{_OTHER_WAYS},", f"or build with a {name} for CUDA {list_pypi()[-1].release.major}")
+        problem = _describe(what, where="uses", settings=settings, fix=fix)
+        yield _Demand(functools.partial(_is_of, major=major), problem)
+
+
+def _is_of(facts: ReleaseFacts, *, major: int) -> bool:
+    return facts.release.major == major
 
 
 def _demand_architectures(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:

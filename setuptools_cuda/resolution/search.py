@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib.metadata
 import itertools
 import os
@@ -10,11 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
-
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
+from setuptools_cuda.resolution.acceptance import Acceptance, find_acceptance, fits
 from setuptools_cuda.resolution.entry_points import (
     describe_failure,
     describe_nonsense,
@@ -83,13 +83,14 @@ def survey_nvcc(settings: Settings, *, environment: Environment, before: str = "
         steps = plan_steps(settings, environment=environment)
     except BuildError as error:
         return Search((), None, (), error.problems)
+    accept = find_acceptance(settings, environment=environment)
     found = Search((), None, ())
     for step in itertools.takewhile(lambda step: step.name != before, steps):
-        found = _take(step, found, settings=settings, environment=environment)
+        found = _take(step, found, settings=settings, accept=accept, environment=environment)
     return found
 
 
-def _take(step: Step, found: Search, *, settings: Settings, environment: Environment) -> Search:
+def _take(step: Step, found: Search, *, settings: Settings, accept: Acceptance, environment: Environment) -> Search:
     """Return ``found`` with what ``step`` adds to it."""
     if found.chosen or found.problems:
         reason = "not needed" if found.chosen else "not asked"
@@ -100,7 +101,8 @@ def _take(step: Step, found: Search, *, settings: Settings, environment: Environ
     except BuildError as error:
         failed = Candidate(step.name, f"step {step.name}", None, "failed")
         return replace(found, candidates=(*found.candidates, failed), problems=error.problems)
-    judged = [_judge(location, step=step, settings=settings, environment=environment) for location in locations]
+    judge = functools.partial(_judge, step=step, settings=settings, accept=accept, environment=environment)
+    judged = [judge(location) for location in locations]
     usable = [each.outcome for each in judged if isinstance(each.outcome, Chosen)]
     chosen = _choose(usable, newest=step.newest)
     return Search(
@@ -137,12 +139,9 @@ def plan_steps(settings: Settings, *, environment: Environment) -> tuple[Step, .
     return tuple(by_name[name] for name in dict.fromkeys(names))
 
 
-def fits(release: Release, *, cuda: str | None) -> bool:
-    """Return whether a release is within the specifier ``cuda``; major and minor are compared."""
-    return cuda is None or SpecifierSet(cuda).contains(str(release))
-
-
-def _judge(location: Location, *, step: Step, settings: Settings, environment: Environment) -> _Judged:
+def _judge(
+    location: Location, *, step: Step, settings: Settings, accept: Acceptance, environment: Environment
+) -> _Judged:
     """Return what came of one location, with the notes to show."""
     if location.nvcc is None:
         return _judge_unusable(location, step=step, why=location.absent, said=location.absent)
@@ -150,8 +149,8 @@ def _judge(location: Location, *, step: Step, settings: Settings, environment: E
     if isinstance(version, Unusable):
         why = f"{location.nvcc} {version.reason}"
         return _judge_unusable(location, step=step, why=why, said=version.reason)
-    if not fits(version.release, cuda=settings.project.cuda):
-        return _judge_unfit(location, step=step, release=version.release, settings=settings)
+    if accept.explain_refusal(version.release):
+        return _judge_unfit(location, step=step, release=version.release, settings=settings, accept=accept)
     return _Judged(Chosen(step.name, location, location.nvcc, version), location.notes)
 
 
@@ -160,11 +159,14 @@ def _judge_unusable(location: Location, *, step: Step, why: str, said: str) -> _
     return _Judged(Candidate(step.name, location.where, location.nvcc, said), problems=problems)
 
 
-def _judge_unfit(location: Location, *, step: Step, release: Release, settings: Settings) -> _Judged:
-    verdict = f"{release} is not within {settings.project.cuda}"
+def _judge_unfit(
+    location: Location, *, step: Step, release: Release, settings: Settings, accept: Acceptance
+) -> _Judged:
+    verdict = accept.explain_refusal(release)
     candidate = Candidate(step.name, location.where, location.nvcc, verdict)
     if location.binding == "compiler":
-        return _Judged(candidate, problems=(_describe_unfit(location, settings=settings, release=release),))
+        problem = _describe_unfit(location, settings=settings, accept=accept, release=release)
+        return _Judged(candidate, problems=(problem,))
     return _Judged(candidate, (f"{location.where} is passed over: {verdict}",) if location.binding else ())
 
 
@@ -231,14 +233,27 @@ def _describe_unusable(location: Location, *, why: str) -> Problem:
     return Problem(Code.UNUSABLE_SETTING, what, location.where, (("why", why),), (fix,))
 
 
-def _describe_unfit(location: Location, *, settings: Settings, release: Release) -> Problem:
+def _describe_unfit(location: Location, *, settings: Settings, accept: Acceptance, release: Release) -> Problem:
     cuda = settings.project.cuda
+    if fits(release, cuda=cuda):
+        return _describe_other_major(location, accept=accept, release=release)
     return Problem(
         Code.UNFIT_RELEASE,
         f"this nvcc is of toolkit {release}, which is not within `cuda` = {cuda!r}",
         location.where,
         (("nvcc", str(location.nvcc)), ("cuda", f"{cuda} ({settings.origin('cuda').text})")),
         (f"name an nvcc within {cuda}, or widen `cuda`",),
+    )
+
+
+def _describe_other_major(location: Location, *, accept: Acceptance, release: Release) -> Problem:
+    name, major = next(each for each in accept.majors.items() if each[1] != release.major)
+    return Problem(
+        Code.UNFIT_RELEASE,
+        f"this nvcc is of toolkit {release}, and {name} is made for CUDA {major}",
+        location.where,
+        (("nvcc", str(location.nvcc)), ("why", f"what links with {name} has to be of its major release")),
+        (f"name an nvcc of CUDA {major}, or build with a {name} for CUDA {release.major}",),
     )
 
 
