@@ -71,7 +71,7 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "Correct or unset it: an explicit wish is never passed over.",
     ),
     Code.UNFIT_RELEASE: (
-        "An nvcc that was named is of a release that `cuda` does not allow, or that a package in `uses` is not made for.",
+        "An nvcc that was named is of a release that `cuda` does not allow, or a package in `uses` is not made for.",
         "Name another nvcc, widen `cuda`, or build with the package for that release.",
     ),
     Code.PARTIAL_TOOLKIT: (

@@ -173,6 +173,62 @@ class TestNoCuda:
         assert "not known without a toolkit" in render_plain(lay_out(found))
 
 
+KERNELS = (
+    TABLE[: TABLE.index("[[")]
+    + """\
+[[tool.setuptools-cuda.kernel-module]]
+module = "demo.kernels"
+sources = ["src/*.cu"]
+"""
+)
+
+
+class TestKernelsAlone:
+    """What a build does not need is not called a fault."""
+
+    def test_nvrtc_needs_no_host_compiler(self, tmp_path: Path, site: Path) -> None:
+        found = diagnose(write_project(tmp_path / "demo", KERNELS), search_path=[site], PATH="/nowhere")
+        assert found.good
+        assert (found.needs_nvcc, found.needs_host, found.host) == (False, False, None)
+        assert found.device is not None
+        assert found.device.release == found.release
+        text = render_plain(lay_out(found))
+        assert f"kernels   by nvrtc of CUDA {found.device.release}" in text
+        assert "which no target here needs" in text
+        assert "none; none is needed here" in text
+        assert any("no C++ compiler" in note for note in found.notes)
+
+    def test_an_nvcc_that_cannot_be_used_is_no_fault_either(
+        self, tmp_path: Path, site: Path, toolkit_nvcc: Path
+    ) -> None:
+        project = write_project(tmp_path / "demo", KERNELS.replace("sources", 'device-compiler = "nvrtc"\nsources'))
+        root = link_tree(toolkit_nvcc.parent.parent, tmp_path / "cuda", without=["include/crt"])
+        found = diagnose(project, search_path=[site], PATH=f"{root / 'bin'}:/usr/bin:/bin")
+        assert found.good
+        assert found.needs_nvcc is False
+
+    def test_nor_is_a_host_compiler_that_is_too_new(self, tmp_path: Path, site: Path) -> None:
+        project = write_project(tmp_path / "demo", KERNELS.replace("sources", 'device-compiler = "nvrtc"\nsources'))
+        write_gcc(tmp_path / "new/g++-99", 99)
+        (tmp_path / "new/c++").symlink_to("g++-99")
+        found = diagnose(project, search_path=[site], PATH=str(tmp_path / "new"))
+        assert found.good
+
+    def test_no_nvrtc_is_the_only_fault(self, tmp_path: Path) -> None:
+        found = diagnose(write_project(tmp_path / "demo", KERNELS), PATH="/nowhere")
+        (problem,) = found.problems
+        assert problem.code is Code.NO_COMPILER
+        assert problem.what == "no device compiler for kernel module 'demo.kernels': it needs nvrtc"
+        assert "pip install 'cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*'" in problem.fix[0]
+
+    def test_with_a_host_compiler_nvcc_is_needed(self, tmp_path: Path) -> None:
+        found = diagnose(write_project(tmp_path / "demo", KERNELS))
+        assert (found.needs_nvcc, found.needs_host) == (True, True)
+        assert [problem.what for problem in found.problems] == [
+            "no CUDA compiler (nvcc) for kernel module 'demo.kernels'"
+        ]
+
+
 class TestHostCompiler:
     def test_too_new_and_alone(self, project: Path, site: Path, tmp_path: Path) -> None:
         write_gcc(tmp_path / "new/g++-99", 99)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from setuptools_cuda import pipeline
-from setuptools_cuda.cli.diagnosis import Diagnosis, Host, Machine, Project, PtxFit
+from setuptools_cuda.cli.diagnosis import Diagnosis, Machine, Project, PtxFit
 from setuptools_cuda.cli.machine import find_folder, find_launchers, find_ptx_fit, find_versions
+from setuptools_cuda.cli.tools import Tools, find_tools
 from setuptools_cuda.cli.variables import list_variables
 from setuptools_cuda.config.load import parse_settings
 from setuptools_cuda.config.model import Settings
@@ -18,16 +19,10 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.resolution.architectures import resolve_architectures
 from setuptools_cuda.resolution.catalogue import add_variants, find_facts
-from setuptools_cuda.resolution.host_compiler import HostProgram, resolve_host_program
-from setuptools_cuda.resolution.host_probe import probe_fit
-from setuptools_cuda.resolution.host_range import find_host_range
 from setuptools_cuda.resolution.needs import describe_target, list_needy
-from setuptools_cuda.resolution.nvcc_flags import resolve_nvcc_flags
 from setuptools_cuda.resolution.pip_step import plan_isolated_requirements, render_requirement, resolve_release
-from setuptools_cuda.resolution.probe import Layout, probe_layout
-from setuptools_cuda.resolution.search import Chosen, Search, survey_nvcc
-from setuptools_cuda.resolution.toolchain import complete_toolchain, render_lack, suggest_toolkit
-from setuptools_cuda.resolution.values import Architecture, Architectures, Release, Toolchain
+from setuptools_cuda.resolution.search import Search
+from setuptools_cuda.resolution.values import Architecture, Architectures, Release
 
 
 @dataclass(frozen=True)
@@ -37,17 +32,8 @@ class _Loaded:
     settings: Settings
     project: Project
     needs_toolkit: bool
+    """Whether any target needs one; taken for granted of a project that declares nothing, or cannot be read."""
     problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Tools:
-    """The compilers."""
-
-    search: Search
-    toolchain: Toolchain | None
-    host: Host | None
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True)
@@ -65,16 +51,19 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
     environment = request.environment
     loaded = _load(request)
     settings = loaded.settings
-    tools = _find_tools(settings, request=request)
-    lack = _find_lack(loaded, search=tools.search, environment=environment)
+    tools = find_tools(settings, request=request, needs_toolkit=loaded.needs_toolkit)
     codes = _find_codes(settings, tools=tools, environment=environment, machine=machine)
     ptx = find_ptx_fit(codes.release, driver=machine.driver) if codes.release else None
-    driver = _find_driver_problem(ptx, codes=codes, machine=machine) if tools.search.chosen else ()
+    driver = _find_driver_problem(ptx, codes=codes, machine=machine) if tools.found else ()
     return Diagnosis(
         project=loaded.project,
         candidates=tuple(sorted(tools.search.candidates, key=lambda each: each.verdict != "chosen")),
         chosen=tools.search.chosen,
         toolchain=tools.toolchain,
+        device=tools.device,
+        compilers=tools.compilers,
+        needs_nvcc=tools.needs_nvcc,
+        needs_host=tools.needs_host,
         host=tools.host,
         architectures=codes.architectures,
         known=codes.known,
@@ -88,7 +77,7 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
         launchers=find_launchers(environment),
         variables=list_variables(environment),
         notes=_list_notes(loaded, tools=tools, codes=codes),
-        problems=tuple(dict.fromkeys((*loaded.problems, *tools.problems, *lack, *codes.problems, *driver))),
+        problems=tuple(dict.fromkeys((*loaded.problems, *tools.problems, *codes.problems, *driver))),
     )
 
 
@@ -120,59 +109,7 @@ def _load_without_table(request: pipeline.Request) -> Settings:
         return Settings(root=request.root)
 
 
-def _find_tools(settings: Settings, *, request: pipeline.Request) -> _Tools:
-    environment = request.environment
-    search = survey_nvcc(settings, environment=environment)
-    problems = list(search.problems)
-    toolchain = None
-    try:
-        toolchain = complete_toolchain(
-            search, settings=settings, environment=environment, build_dir=request.build_folder
-        )
-    except BuildError as error:
-        problems.extend(error.problems)
-    program = None
-    try:
-        flags = resolve_nvcc_flags(environment)
-        program = resolve_host_program(settings, environment=environment, nvcc_flags=flags)
-    except BuildError as error:
-        problems.extend(error.problems)
-    host = _find_host(program, chosen=search.chosen, toolchain=toolchain, environment=environment) if program else None
-    return _Tools(search, toolchain, host, tuple(problems))
-
-
-def _find_host(
-    program: HostProgram, *, chosen: Chosen | None, toolchain: Toolchain | None, environment: Environment
-) -> Host:
-    layout = _find_layout(chosen.nvcc, program=program, environment=environment) if chosen else None
-    folders = layout.include_dirs if layout else ()
-    limits = find_host_range(program.path, include_dirs=folders, environment=environment) if layout else None
-    if toolchain is not None:
-        used = toolchain.host_compiler
-        return Host(used.path, str(used), used.found_via, used.launcher, taken=True, range=limits)
-    taken = None
-    if limits is not None:
-        taken = not probe_fit(program.path, include_dirs=folders, environment=environment)
-    return Host(program.path, str(program.facts), program.origin, program.launcher, taken=taken, range=limits)
-
-
-def _find_layout(nvcc: Path, *, program: HostProgram, environment: Environment) -> Layout | None:
-    try:
-        return probe_layout(nvcc, host_compiler=program.path, environment=environment)
-    except BuildError:
-        # The same fault has ended the completion of the toolchain, and is told there.
-        return None
-
-
-def _find_lack(loaded: _Loaded, *, search: Search, environment: Environment) -> tuple[Problem, ...]:
-    settings = loaded.settings
-    if search.chosen or search.problems or not loaded.needs_toolkit or not settings.project.required:
-        return ()
-    fix = suggest_toolkit(settings, environment=environment)
-    return (Problem(Code.NO_COMPILER, render_lack(settings), fix=fix),)
-
-
-def _find_codes(settings: Settings, *, tools: _Tools, environment: Environment, machine: Machine) -> _Codes:
+def _find_codes(settings: Settings, *, tools: Tools, environment: Environment, machine: Machine) -> _Codes:
     base = _find_known(settings, tools=tools, environment=environment)
     if base.release is None:
         return base
@@ -189,10 +126,11 @@ def _find_codes(settings: Settings, *, tools: _Tools, environment: Environment, 
     return _Codes(base.release, base.known, architectures)
 
 
-def _find_known(settings: Settings, *, tools: _Tools, environment: Environment) -> _Codes:
+def _find_known(settings: Settings, *, tools: Tools, environment: Environment) -> _Codes:
     """Return the release, and what it compiles for: of the toolkit, or of the one that pip would bring."""
-    if tools.toolchain is not None:
-        return _Codes(tools.toolchain.release, tools.toolchain.known)
+    toolkit = tools.toolchain if tools.needs_nvcc else tools.device or tools.toolchain
+    if toolkit is not None:
+        return _Codes(toolkit.release, toolkit.known)
     if tools.search.chosen is not None:
         release = tools.search.chosen.version.release
         facts = find_facts(release)
@@ -247,14 +185,15 @@ def _find_requirements(loaded: _Loaded, *, search: Search, environment: Environm
         return ()
 
 
-def _list_notes(loaded: _Loaded, *, tools: _Tools, codes: _Codes) -> tuple[str, ...]:
+def _list_notes(loaded: _Loaded, *, tools: Tools, codes: _Codes) -> tuple[str, ...]:
     every: Iterable[str] = (
         *loaded.settings.warnings,
         *(tools.toolchain.notes if tools.toolchain else tools.search.notes),
         *(codes.architectures.notes if codes.architectures else ()),
         *_explain_setup_py(loaded.settings.root),
         *_explain_keys(loaded.settings, tools=tools, codes=codes),
-        *_explain_no_toolkit(loaded, search=tools.search),
+        *tools.notes,
+        *_explain_no_toolkit(loaded, tools=tools),
     )
     return tuple(dict.fromkeys(every))
 
@@ -264,7 +203,7 @@ def _explain_setup_py(root: Path) -> Iterable[str]:
         yield "targets that setup.py declares are not seen here"
 
 
-def _explain_keys(settings: Settings, *, tools: _Tools, codes: _Codes) -> Iterable[str]:
+def _explain_keys(settings: Settings, *, tools: Tools, codes: _Codes) -> Iterable[str]:
     """Yield a note for each key of the project that a variable of the environment stands in for."""
     used = {
         "architectures": codes.architectures.found_via if codes.architectures else None,
@@ -275,8 +214,10 @@ def _explain_keys(settings: Settings, *, tools: _Tools, codes: _Codes) -> Iterab
             yield f"the key {name!r} of the project gives way to {origin.text}"
 
 
-def _explain_no_toolkit(loaded: _Loaded, *, search: Search) -> Iterable[str]:
-    if search.chosen is None and not loaded.needs_toolkit:
+def _explain_no_toolkit(loaded: _Loaded, *, tools: Tools) -> Iterable[str]:
+    if tools.found:
+        return
+    if not loaded.needs_toolkit:
         yield "no target of the project needs a toolkit"
-    elif search.chosen is None and not loaded.settings.project.required:
+    elif not loaded.settings.project.required:
         yield "the project is built without CUDA where there is no toolkit (required = false)"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from setuptools_cuda.config.model import Origin
 from setuptools_cuda.errors import Problem
+from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.driver import Driver
 from setuptools_cuda.resolution.host_range import HostRange
 from setuptools_cuda.resolution.search import Chosen
@@ -109,6 +110,14 @@ class Diagnosis:
     chosen: Chosen | None
     toolchain: Toolchain | None
     """What belongs to the chosen nvcc, where all of it is usable."""
+    device: DeviceTools | None
+    """What compiles kernel modules without nvcc, where anything does."""
+    compilers: tuple[str, ...]
+    """The device compilers of kernel modules, by name."""
+    needs_nvcc: bool
+    """Whether any target needs nvcc."""
+    needs_host: bool
+    """Whether any target needs a host compiler."""
     host: Host | None
     architectures: Architectures | None
     known: tuple[Architecture, ...]

@@ -7,6 +7,7 @@ import json
 from setuptools_cuda.cli.diagnosis import Diagnosis, Host, Machine, PtxFit
 from setuptools_cuda.config.model import Origin
 from setuptools_cuda.errors import describe_problems
+from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.values import Architectures, Candidate, Code
 
 SCHEMA = 1
@@ -26,6 +27,9 @@ def describe(diagnosis: Diagnosis) -> dict[str, object]:
         "good": diagnosis.good,
         "project": {"root": str(project.root), "table": project.table, "targets": list(project.targets)},
         "toolchain": _toolchain(diagnosis),
+        "device_tools": _device(diagnosis.device) if diagnosis.device else None,
+        "device_compilers": list(diagnosis.compilers),
+        "needs": {"nvcc": diagnosis.needs_nvcc, "host_compiler": diagnosis.needs_host},
         "candidates": [_candidate(each) for each in diagnosis.candidates],
         "requirements": list(diagnosis.requirements),
         "host_compiler": _host(diagnosis.host) if diagnosis.host else None,
@@ -64,6 +68,16 @@ def _toolchain(diagnosis: Diagnosis) -> dict[str, object] | None:
         "root": str(toolchain.root) if toolchain else None,
         "linked": toolchain is not None and toolchain.farm is not None,
         "identity": toolchain.identity if toolchain else None,
+    }
+
+
+def _device(device: DeviceTools) -> dict[str, object]:
+    return {
+        "release": str(device.release),
+        "version": device.version,
+        "root": str(device.root),
+        "found_via": _origin(device.found_via),
+        "tools": {name: str(path) for name, path in device.paths.items()},
     }
 
 

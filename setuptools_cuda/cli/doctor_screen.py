@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from setuptools_cuda.cli.diagnosis import Diagnosis, Folder, Host, Machine, PtxFit
 from setuptools_cuda.cli.screen import Row, Screen, Section, Tone, list_rows, row
 from setuptools_cuda.resolution.architecture_codes import describe_architectures, describe_codes
+from setuptools_cuda.resolution.device_tools import DeviceTools
 from setuptools_cuda.resolution.values import Architecture
 
 _MIB = 1 << 20
@@ -18,7 +19,7 @@ def lay_out(diagnosis: Diagnosis) -> Screen:
         Section("project", tuple(_project(diagnosis))),
         Section("toolchain", tuple(_toolchain(diagnosis))),
         Section("looked at", tuple(_candidates(diagnosis))),
-        Section("host compiler", tuple(_host(diagnosis.host))),
+        Section("host compiler", tuple(_host(diagnosis.host, needed=diagnosis.needs_host))),
         Section("architectures", tuple(_architectures(diagnosis))),
         Section("this machine", tuple(_machine(diagnosis.machine, ptx=diagnosis.ptx))),
         Section("versions", (row(_versions(diagnosis)),)),
@@ -39,11 +40,15 @@ def _project(diagnosis: Diagnosis) -> Iterator[Row]:
 
 def _toolchain(diagnosis: Diagnosis) -> Iterator[Row]:
     chosen, toolchain = diagnosis.chosen, diagnosis.toolchain
-    if chosen is None:
+    if diagnosis.device is not None:
+        yield from _device(diagnosis.device, compilers=diagnosis.compilers)
+    if chosen is None and (diagnosis.needs_nvcc or diagnosis.device is None):
         yield row("toolkit", "none", tone="bad" if diagnosis.problems else "")
-    else:
-        state = "" if toolchain else ", which cannot be used as it is (see below)"
-        tone: Tone = "good" if toolchain else "bad"
+    elif chosen is not None:
+        unusable = ", which cannot be used as it is (see below)" if diagnosis.needs_nvcc else ""
+        state = unusable if toolchain is None else ""
+        state += "" if diagnosis.needs_nvcc else ", which no target here needs"
+        tone: Tone = "" if not diagnosis.needs_nvcc else "good" if toolchain else "bad"
         yield row("toolkit", f"CUDA {chosen.version.release} ({chosen.version.version}){state}", tone=tone)
         yield row("found by", f"step {chosen.step}: {chosen.location.origin.text}")
         yield row("nvcc", " ".join((*chosen.location.launcher, str(chosen.nvcc))))
@@ -56,17 +61,22 @@ def _toolchain(diagnosis: Diagnosis) -> Iterator[Row]:
         yield row("from pip", f"{asked} (an isolated build with the backend setuptools_cuda.build_meta asks for it)")
 
 
+def _device(device: DeviceTools, *, compilers: tuple[str, ...]) -> Iterator[Row]:
+    yield row("kernels", f"by {', '.join(compilers)} of CUDA {device.release} ({device.version})", tone="good")
+    yield row("found by", device.found_via.text)
+
+
 def _candidates(diagnosis: Diagnosis) -> Iterator[Row]:
     for each in diagnosis.candidates:
         yield row(each.step, each.where, each.verdict, tone="good" if each.verdict == "chosen" else "faint")
 
 
-def _host(host: Host | None) -> Iterator[Row]:
+def _host(host: Host | None, *, needed: bool) -> Iterator[Row]:
     if host is None:
-        yield row("compiler", "none", tone="bad")
+        yield row("compiler", "none" if needed else "none; none is needed here", tone="bad" if needed else "")
         return
     states = {True: "", False: ", which the toolkit does not take", None: ""}
-    tones: dict[bool | None, Tone] = {True: "good", False: "bad", None: ""}
+    tones: dict[bool | None, Tone] = {True: "good", False: "bad" if needed else "", None: ""}
     command = " ".join((*host.launcher, str(host.path)))
     yield row("compiler", f"{host.name}, {command}{states[host.taken]}", tone=tones[host.taken])
     yield row("found by", host.found_via.text)
@@ -82,7 +92,7 @@ def _architectures(diagnosis: Diagnosis) -> Iterator[Row]:
         yield row("built for", describe_codes(found.codes), tone="good")
         yield row("asked for by", found.found_via.text)
     if diagnosis.known:
-        whose = "" if diagnosis.chosen else ", which pip would bring"
+        whose = "" if diagnosis.chosen or diagnosis.device else ", which pip would bring"
         plain = describe_architectures(each for each in diagnosis.known if not each.variant)
         yield row("known", f"{plain} (CUDA {diagnosis.release}{whose})")
         yield row("variants", _variants(diagnosis.known))

@@ -5,13 +5,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.config.external import setting_name, variable_name
 from setuptools_cuda.config.keys import NOT_IN_THIS_RELEASE, PROJECT, SCOPES, Key, Scope, ScopeName, find_scopes
 from setuptools_cuda.config.model import Flags
 from setuptools_cuda.config.pyproject import TABLE
+
+OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "architectures": (
+        "CUDAARCHS",
+        "CMAKE_CUDA_ARCHITECTURES",
+        "TORCH_CUDA_ARCH_LIST",
+        "CUDA_COMPUTE_CAPS",
+        "CUDA_COMPUTE_CAP",
+    ),
+    "required": ("FORCE_CUDA",),
+    "nvcc": (
+        "NVCC",
+        "CUDACXX",
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "CUDA_ROOT",
+        "CUDAToolkit_ROOT",
+        "CUDA_TOOLKIT_ROOT_DIR",
+    ),
+    "host-compiler": ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX"),
+    "jobs": ("MAX_JOBS",),
+}
+"""Variables of other tools that come before a key of the project, in their order."""
 
 PAGE = Path("docs/reference/settings.md")
 _TITLES: dict[ScopeName, str] = {
@@ -38,8 +61,13 @@ A key of the project can also be given from outside. The first of these decides:
 4. the key in `pyproject.toml`;
 5. the default.
 
+In the table of the project's keys the last column has these in their order. A setting and our variable
+replace what stands in `pyproject.toml`. A setting reaches us only through our backend: with plain
+`setuptools.build_meta`, and for the commands of a `setup.py`, use the variable.
+
 A list is given by repeating the setting, or with `;`, `,` or white space between its items. `flags`
-is read as a shell would read it, and replaces the flags of nvcc alone. An empty value is no value.
+is read as a shell would read it, and replaces `flags.cuda`; the other lists of `flags` stay as they are. An
+empty value is no value.
 An unknown setting that starts with `cuda.` is an error, an unknown variable that starts with
 `SETUPTOOLS_CUDA_` a warning.
 
@@ -63,7 +91,13 @@ def write_reference(root: Path) -> Path:
 
 def _render_scope(scope: Scope) -> str:
     head = f"[{TABLE}]" if scope is PROJECT else f"[[{TABLE}.{scope.name}]]"
-    columns = ["key", "type", "default", "meaning", *(["from outside"] if scope is PROJECT else [])]
+    columns = [
+        "key",
+        "type",
+        "default",
+        "meaning",
+        *(["from outside, the first that is set"] if scope is PROJECT else []),
+    ]
     rows = [columns, ["---"] * len(columns)]
     rows += [list(_cells(key, scope=scope)) for key in scope.keys.values() if key.available]
     return "\n".join([f"## {_TITLES[scope.name]}: `{head}`", "", *(f"| {' | '.join(row)} |" for row in rows), ""])
@@ -75,7 +109,8 @@ def _cells(key: Key, *, scope: Scope) -> Iterator[str]:
     yield "required" if key.name == scope.required else _default(key)
     yield (key.doc + (f" ({key.since})" if key.since else "")).replace("*", r"\*")
     if scope is PROJECT:
-        yield f"`-C {setting_name(key)}=`, `{variable_name(key)}`"
+        names = (f"-C {setting_name(key)}=", variable_name(key), *OTHER_VARIABLES.get(key.name, ()))
+        yield ", ".join(f"`{name}`" for name in names)
 
 
 def _type(key: Key) -> str:
