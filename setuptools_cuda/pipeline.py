@@ -167,6 +167,12 @@ def resolve_facts(request: Request) -> tuple[Toolchain, Architectures]:
     return toolchain, _architectures(settings, request=request, toolkit=toolchain)
 
 
+def find_facts(settings: Settings, *, request: Request) -> tuple[Toolchain, Architectures] | None:
+    """Return the same for ``settings`` that were loaded, or None where no nvcc is found. Raises BuildError."""
+    toolchain = find_toolchain(settings, environment=request.environment, build_dir=request.build_folder)
+    return (toolchain, _architectures(settings, request=request, toolkit=toolchain)) if toolchain else None
+
+
 def _toolchain(settings: Settings, *, request: Request) -> Toolchain | None:
     find = resolve_toolchain if settings.project.required else find_toolchain
     return find(settings, environment=request.environment, build_dir=request.build_folder)

@@ -26,6 +26,7 @@ GOOD: dict[str, list[str]] = {
     "std": ["c++11", "c++14", "c++17", "c++20", "c++23", "c++26"],
     "defines": ["A", "_A1=", "B=1", 'C="x y"', "D=a=b"],
     "memory": ["3 GiB", "512 MiB", "1000", "1.5GiB", "2 GB", "1 kB"],
+    "cuda-library": ["CUDA::cublas", "CUDA::nvtx3"],
     "limited-api": ["cp32", "cp39", "cp311", "cp313"],
 }
 BAD: dict[str, list[str]] = {
@@ -54,6 +55,7 @@ BAD: dict[str, list[str]] = {
     "std": ["c++03", "17", "gnu++17", "c++18", "C++17", "c17"],
     "defines": ["-DA", "1A", "A B", "=1", "A-B", "A(x)=x"],
     "memory": ["3 G", "3 gib", "lots", "-1", "0", "0 GiB", "1,5 GiB", "GiB"],
+    "cuda-library": ["cublas", "CUDA:cublas", "CUDA::", "CUDA::cu blas"],
     "limited-api": ["3.11", "cp31", "cp27", "abi3", "cp3", "py311"],
 }
 

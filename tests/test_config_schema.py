@@ -11,7 +11,7 @@ from validate_pyproject.api import Validator
 from validate_pyproject.errors import ValidationError
 from validate_pyproject.plugins import PluginWrapper
 
-from setuptools_cuda.config.keys import ARRAYS, NOT_IN_THIS_RELEASE, SCOPES
+from setuptools_cuda.config.keys import ARRAYS, NOT_IN_THIS_RELEASE, SCOPES, TABLES
 from setuptools_cuda.config.schema import render_schema, tool_schema
 from setuptools_cuda.errors import BuildError
 
@@ -56,6 +56,9 @@ GOOD_TABLES: list[Table] = [
     override(match="*.cu", memory="512 MiB", architectures="90a", **{"when-empty": "skip"}),
     override(target="demo.x", **{"if": {"platform-system": "Linux", "cuda": False, "python-version": ">=3.11"}}),
     override(**{"if": {"architectures": "<80", "cuda": ">=12", "env.CI": True, "env": {"A": "b"}}}),
+    {"cmake": {}},
+    {"cmake": {"define": {"A": "{architectures:torch}", "B": True, "C": 3, "D": ["x", "y"], "E": ""}}},
+    {"cmake": {"define": {"A": '${B} $ENV{HOME} {"json": 1}'}, "link": ["CUDA::cublas"]}},
 ]
 BAD_TABLES: list[Table] = [
     {"stdd": "c++17"},
@@ -80,6 +83,14 @@ BAD_TABLES: list[Table] = [
     {"jobs": "4"},
     {"required": "yes"},
     {"report": 3},
+    {"cmake": []},
+    {"cmake": {"defines": {}}},
+    {"cmake": {"define": ["A=1"]}},
+    {"cmake": {"define": {"A": 1.5}}},
+    {"cmake": {"define": {"A B": "1"}}},
+    {"cmake": {"define": {"A": "x\ny"}}},
+    {"cmake": {"define": {"A": [1]}}},
+    {"cmake": {"link": ["cublas"]}},
     {"extension": {}},
     {"extension": [3]},
     {"extension": [{}]},
@@ -152,11 +163,16 @@ def test_schema_and_loader_refuse(table: Table, tmp_path: Path) -> None:
     assert not schema_accepts(table)
 
 
+def schema_of(scope: str) -> Any:
+    table = SCHEMA if scope == "project" else SCHEMA["properties"][scope]
+    return table["items"] if table["type"] == "array" else table
+
+
 def test_the_schema_has_every_key_that_is_acted_on() -> None:
     for scope in SCOPES:
-        table = SCHEMA if scope.name == "project" else SCHEMA["properties"][scope.name]["items"]
-        arrays = {array.name for array in ARRAYS} if scope.name == "project" else set()
-        assert set(table["properties"]) == (set(scope.keys) - set(NOT_IN_THIS_RELEASE)) | arrays
+        table = schema_of(scope.name)
+        others = {other.name for other in (*ARRAYS, *TABLES)} if scope.name == "project" else set()
+        assert set(table["properties"]) == (set(scope.keys) - set(NOT_IN_THIS_RELEASE)) | others
         assert table["additionalProperties"] is False
 
 
@@ -165,7 +181,7 @@ CHECKED = [(scope.name, key) for scope in SCOPES for key in scope.keys.values() 
 
 @pytest.mark.parametrize(("scope", "key"), CHECKED, ids=[f"{scope}.{key.name}" for scope, key in CHECKED])
 def test_the_patterns_let_every_good_value_through(scope: str, key: Any) -> None:
-    table = SCHEMA if scope == "project" else SCHEMA["properties"][scope]["items"]
+    table = schema_of(scope)
     validator = jsonschema.Draft7Validator(table["properties"][key.name])
     for text in GOOD[key.check]:
         assert validator.is_valid([text] if key.kind == "texts" else text), text
@@ -183,7 +199,7 @@ BEYOND_THE_SCHEMA = {
 
 @pytest.mark.parametrize(("scope", "key"), CHECKED, ids=[f"{scope}.{key.name}" for scope, key in CHECKED])
 def test_the_patterns_stop_bad_values(scope: str, key: Any) -> None:
-    table = SCHEMA if scope == "project" else SCHEMA["properties"][scope]["items"]
+    table = schema_of(scope)
     validator = jsonschema.Draft7Validator(table["properties"][key.name])
     passed = {text for text in BAD[key.check] if validator.is_valid([text] if key.kind == "texts" else text)}
     assert passed == set(BAD[key.check]) & BEYOND_THE_SCHEMA.get(key.check, set())

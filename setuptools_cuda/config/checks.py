@@ -36,6 +36,7 @@ _ARCHITECTURE = (
 )
 _BOUND = rf"^(?:sm_)?{_NUMBER}[af]?$"
 _CAPABILITY = rf"^{_NUMBER}$"
+_CUDA_LIBRARY = r"^CUDA::[A-Za-z0-9_]+$"
 _DEFINE = r"^[A-Za-z_][A-Za-z0-9_]*(=.*)?$"
 _FOLDER = r"^(?![/~]|[A-Za-z]:)(?!(.*/)?\.\.(/|$))[^\\]+$"
 _LIBRARY = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
@@ -206,5 +207,9 @@ CHECKS: Mapping[str, Check] = {
     "memory": Check(_check_memory, pattern=_MEMORY),
     "limited-api": Check(_check_limited_api, pattern=_LIMITED),
     "positive": Check(_check_positive),
+    "cuda-library": Check(
+        _matches(_CUDA_LIBRARY, what="is no library of CUDA", fix="write it by CMake's name, as 'CUDA::cublas'"),
+        pattern=_CUDA_LIBRARY,
+    ),
 }
 """The checks by the names that the model gives them."""

@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Union
 
-from setuptools_cuda.config.model import Condition, Extension, Flags, KernelModule, Library, Override, Project
+from setuptools_cuda.config.model import (
+    CacheEntries,
+    CMake,
+    Condition,
+    Extension,
+    Flags,
+    KernelModule,
+    Library,
+    Override,
+    Project,
+)
 
-Kind = Literal["text", "switch", "number", "choice", "texts", "choices", "flags", "condition"]
-Model = type[Project] | type[Extension] | type[Library] | type[KernelModule] | type[Override]
-ScopeName = Literal["project", "extension", "library", "kernel-module", "override"]
+Kind = Literal["text", "switch", "number", "choice", "texts", "choices", "flags", "condition", "cache-entries"]
+Model = type[Project] | type[Extension] | type[Library] | type[KernelModule] | type[Override] | type[CMake]
+ScopeName = Literal["project", "extension", "library", "kernel-module", "override", "cmake"]
 
 NOT_IN_THIS_RELEASE: Mapping[str, str] = {}
 """Keys that this release refuses, with what to do instead."""
@@ -79,7 +89,10 @@ KERNEL_MODULE = Scope("kernel-module", KernelModule, "module")
 OVERRIDE = Scope("override", Override)
 ARRAYS: tuple[Scope, ...] = (EXTENSION, LIBRARY, KERNEL_MODULE, OVERRIDE)
 """The scopes that are arrays of tables."""
-SCOPES: tuple[Scope, ...] = (PROJECT, *ARRAYS)
+CMAKE = Scope("cmake", CMake)
+TABLES: tuple[Scope, ...] = (CMAKE,)
+"""The scopes that are one table each."""
+SCOPES: tuple[Scope, ...] = (PROJECT, *ARRAYS, *TABLES)
 
 
 @functools.cache
@@ -110,7 +123,14 @@ def _key(field: dataclasses.Field[Any], annotation: Any) -> Key:
     )
 
 
-_SIMPLE: Mapping[Any, Kind] = {str: "text", bool: "switch", int: "number", Flags: "flags", Condition: "condition"}
+_SIMPLE: Mapping[Any, Kind] = {
+    str: "text",
+    bool: "switch",
+    int: "number",
+    Flags: "flags",
+    Condition: "condition",
+    CacheEntries: "cache-entries",
+}
 
 
 def _kind(annotation: Any) -> tuple[Kind, tuple[str, ...]]:

@@ -15,8 +15,20 @@ from setuptools_cuda.config.consistency import (
 from setuptools_cuda.config.external import Given, read_external
 from setuptools_cuda.config.findings import Report
 from setuptools_cuda.config.globs import FileTree
-from setuptools_cuda.config.keys import ARRAYS, EXTENSION, KERNEL_MODULE, LIBRARY, OVERRIDE, PROJECT, Scope, ScopeName
+from setuptools_cuda.config.keys import (
+    ARRAYS,
+    CMAKE,
+    EXTENSION,
+    KERNEL_MODULE,
+    LIBRARY,
+    OVERRIDE,
+    PROJECT,
+    TABLES,
+    Scope,
+    ScopeName,
+)
 from setuptools_cuda.config.model import (
+    CMake,
     Extension,
     Flags,
     KernelModule,
@@ -29,7 +41,15 @@ from setuptools_cuda.config.model import (
 )
 from setuptools_cuda.config.pyproject import find_table
 from setuptools_cuda.config.sources import expand_override, expand_target, relative_words
-from setuptools_cuda.config.tables import PROJECT_PLACE, Place, TableValues, name_targets, read_array, read_table
+from setuptools_cuda.config.tables import (
+    PROJECT_PLACE,
+    Place,
+    TableValues,
+    name_targets,
+    read_array,
+    read_single,
+    read_table,
+)
 from setuptools_cuda.config.values import parse_value
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import raise_if_any
@@ -81,6 +101,7 @@ def parse_settings(
         libraries=reader.targets(LIBRARY, Library),
         extensions=reader.targets(EXTENSION, Extension),
         kernel_modules=reader.targets(KERNEL_MODULE, KernelModule),
+        cmake=CMake(**_model_words(read_single(table, scope=CMAKE, report=report).values)),
         origins=origins,
     )
     settings = dataclasses.replace(settings, overrides=reader.overrides(settings))
@@ -106,8 +127,8 @@ def _list_folders(settings: Settings) -> Iterator[tuple[str, str]]:
 def _read_project(
     table: Mapping[str, object], *, given: Mapping[str, Given], report: Report
 ) -> tuple[Project, dict[str, Origin]]:
-    arrays = {scope.name for scope in ARRAYS}
-    own = {name: value for name, value in table.items() if name not in arrays}
+    others = {scope.name for scope in (*ARRAYS, *TABLES)}
+    own = {name: value for name, value in table.items() if name not in others}
     values = dict(read_table(own, scope=PROJECT, place=PROJECT_PLACE, report=report).values)
     origins = {name: Origin("pyproject", PROJECT_PLACE.at(name)) for name in own if name in PROJECT.keys}
     for name, one in given.items():

@@ -59,6 +59,13 @@ class Condition:
     env: tuple[tuple[str, str | bool], ...] = ()
 
 
+@dataclass(frozen=True)
+class CacheEntries:
+    """Variables of CMake's cache, as they are written, with placeholders in their values."""
+
+    entries: tuple[tuple[str, str], ...] = ()
+
+
 ArchitectureWords = tuple[str, ...]
 WhenEmpty = Literal["error", "skip"]
 Cudart = Literal["static", "shared", "none"]
@@ -215,6 +222,25 @@ class Project:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CMake:
+    """The keys of ``[tool.setuptools-cuda.cmake]``: for projects that CMake builds."""
+
+    define: CacheEntries = key(
+        "Variables for CMake, whose values may hold placeholders, as '{architectures:torch}'.", default=CacheEntries()
+    )
+    link: tuple[str, ...] = key(
+        "CUDA's own libraries that the CMake files use, as 'CUDA::cublas': pip brings them with the compiler.",
+        default=(),
+        check="cuda-library",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CMakeProject(Extension):
+    """What CMake builds, as a target that needs a toolkit. No table declares one: front-ends for CMake make it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Everything a project asks for, checked and complete."""
 
@@ -224,6 +250,7 @@ class Settings:
     libraries: tuple[Library, ...] = ()
     kernel_modules: tuple[KernelModule, ...] = ()
     overrides: tuple[Override, ...] = ()
+    cmake: CMake = CMake()
     origins: Mapping[str, Origin] = dataclasses.field(default_factory=dict)
     """Origin of each top-level key that was given, by its dashed name."""
     warnings: tuple[str, ...] = ()

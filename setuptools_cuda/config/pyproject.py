@@ -27,10 +27,7 @@ def find_table(root: Path) -> dict[str, Any] | None:
     Raises:
         BuildError: the file cannot be read, is not UTF-8 or not TOML, or the table is no table.
     """
-    text = _read(root / "pyproject.toml")
-    if text is None:
-        return None
-    tool = _parse(text).get("tool", {})
+    tool = read_pyproject(root).get("tool", {})
     if not isinstance(tool, dict):
         raise BuildError(Problem(Code.BAD_PYPROJECT, "'tool' is not a table", "pyproject.toml"))
     raise_if_any(_misspelt(name) for name in tool if name in _NEAR)
@@ -43,6 +40,12 @@ def find_table(root: Path) -> dict[str, Any] | None:
 
 def _misspelt(name: str) -> Problem:
     return Problem(Code.UNKNOWN_KEY, "is no table of ours", f"tool.{name}", fix=(f"did you mean [{TABLE}]?",))
+
+
+def read_pyproject(root: Path) -> dict[str, Any]:
+    """Return what the ``pyproject.toml`` of ``root`` says, nothing where there is none. Raises BuildError."""
+    text = _read(root / "pyproject.toml")
+    return {} if text is None else _parse(text)
 
 
 def _read(file: Path) -> str | None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from setuptools_cuda.config.external import setting_name, variable_name
 from setuptools_cuda.config.keys import NOT_IN_THIS_RELEASE, PROJECT, SCOPES, Key, Scope, ScopeName, find_scopes
-from setuptools_cuda.config.model import Flags
+from setuptools_cuda.config.model import CacheEntries, Flags
+from setuptools_cuda.config.placeholders import PLACEHOLDERS
 from setuptools_cuda.config.pyproject import TABLE
+from setuptools_cuda.config.tables import head_of
 
 OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "architectures": (
@@ -43,6 +45,7 @@ _TITLES: dict[ScopeName, str] = {
     "library": "Libraries",
     "kernel-module": "Kernel modules",
     "override": "Overrides",
+    "cmake": "CMake",
 }
 _INTRODUCTION = f"""\
 # Settings
@@ -77,7 +80,14 @@ From Python (`setup.py`), the same words have `_` in place of `-`.
 
 def render_reference() -> str:
     """Return the page in Markdown."""
-    parts = [_INTRODUCTION, *(_render_scope(scope) for scope in SCOPES), _CONDITIONS, _GLOBS, _render_refused()]
+    parts = [
+        _INTRODUCTION,
+        *(_render_scope(scope) for scope in SCOPES),
+        _render_placeholders(),
+        _CONDITIONS,
+        _GLOBS,
+        _render_refused(),
+    ]
     return "\n".join(parts)
 
 
@@ -90,7 +100,6 @@ def write_reference(root: Path) -> Path:
 
 
 def _render_scope(scope: Scope) -> str:
-    head = f"[{TABLE}]" if scope is PROJECT else f"[[{TABLE}.{scope.name}]]"
     columns = [
         "key",
         "type",
@@ -100,7 +109,9 @@ def _render_scope(scope: Scope) -> str:
     ]
     rows = [columns, ["---"] * len(columns)]
     rows += [list(_cells(key, scope=scope)) for key in scope.keys.values() if key.available]
-    return "\n".join([f"## {_TITLES[scope.name]}: `{head}`", "", *(f"| {' | '.join(row)} |" for row in rows), ""])
+    return "\n".join(
+        [f"## {_TITLES[scope.name]}: `{head_of(scope.name)}`", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
+    )
 
 
 def _cells(key: Key, *, scope: Scope) -> Iterator[str]:
@@ -124,6 +135,7 @@ def _type(key: Key) -> str:
         "choices": f"list of {choices}",
         "flags": "table of lists, or a list",
         "condition": "table",
+        "cache-entries": "table of strings, numbers, booleans or lists of strings",
     }
     return words[key.kind]
 
@@ -133,7 +145,7 @@ def _default(key: Key) -> str:
         return "not set"
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"
-    if key.default in ((), Flags()):
+    if key.default in ((), Flags(), CacheEntries()):
         return "empty"
     if isinstance(key.default, tuple):
         return "`[" + ", ".join(f'"{item}"' for item in key.default) + "]`"
@@ -163,6 +175,12 @@ matches no name that starts with a dot, nor the project's `build` folder; `**` a
 virtual environments and does not follow links to folders. A pattern that is a file's name means
 that file. A pattern without a match is an error; in `exclude` it is a warning.
 """
+
+
+def _render_placeholders() -> str:
+    rows = [f"| `{{{name}}}` | {meaning} |" for name, meaning in PLACEHOLDERS.items()]
+    head = "## Placeholders in `cmake.define`\n\n| placeholder | stands for |\n|---|---|"
+    return "\n".join([head, *rows, ""])
 
 
 def _render_refused() -> str:

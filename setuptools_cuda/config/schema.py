@@ -10,7 +10,7 @@ from typing import Any
 
 from setuptools_cuda.config.checks import CHECKS
 from setuptools_cuda.config.conditions import ARCHITECTURES_PATTERN
-from setuptools_cuda.config.keys import ARRAYS, OPEN_NAME, PROJECT, Key, Kind, Scope
+from setuptools_cuda.config.keys import ARRAYS, OPEN_NAME, PROJECT, TABLES, Key, Kind, Scope
 from setuptools_cuda.config.values import TEXT_PATTERN
 
 Schema = dict[str, Any]
@@ -21,6 +21,7 @@ _NOT_BLANK = r"\S"
 def render_schema() -> Schema:
     """Return the JSON schema (draft 7) of ``[tool.setuptools-cuda]``."""
     arrays = {scope.name: {"type": "array", "items": _table(scope)} for scope in ARRAYS}
+    single = {scope.name: _table(scope) for scope in TABLES}
     table = _table(PROJECT)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -28,7 +29,7 @@ def render_schema() -> Schema:
         "title": "[tool.setuptools-cuda]",
         "description": "CUDA sources in Python packages: extensions, kernel modules and libraries.",
         **table,
-        "properties": {**table["properties"], **arrays},
+        "properties": {**table["properties"], **arrays, **single},
     }
 
 
@@ -124,6 +125,16 @@ def _condition(_key: Key) -> Schema:
     }
 
 
+def _cache_entries(_key: Key) -> Schema:
+    line = {"type": "string", "pattern": TEXT_PATTERN}
+    value = {"anyOf": [line, {"type": ["boolean", "integer"]}, {"type": "array", "items": line}]}
+    return {
+        "type": "object",
+        "patternProperties": {r"^[A-Za-z0-9_./+-]+$": value},
+        "additionalProperties": False,
+    }
+
+
 _KINDS: Mapping[Kind, Callable[[Key], Schema]] = {
     "text": _text,
     "switch": _switch,
@@ -133,4 +144,5 @@ _KINDS: Mapping[Kind, Callable[[Key], Schema]] = {
     "choices": _choices,
     "flags": _flags,
     "condition": _condition,
+    "cache-entries": _cache_entries,
 }

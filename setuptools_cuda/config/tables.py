@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from setuptools_cuda.config.findings import Finding, Parsed, Report, describe, suggest
-from setuptools_cuda.config.keys import ARRAYS, PROJECT, Scope, find_scopes
+from setuptools_cuda.config.keys import ARRAYS, PROJECT, TABLES, Scope, find_scopes
 from setuptools_cuda.config.pyproject import TABLE
 from setuptools_cuda.config.values import parse_value
 from setuptools_cuda.errors import IN, Code, Problem
@@ -125,9 +125,15 @@ def read_array(table: Mapping[str, object], *, scope: Scope, report: Report) -> 
     return [read_table(one, scope=scope, place=place, report=report) for one, place in zip(raw, places, strict=True)]
 
 
+def read_single(table: Mapping[str, object], *, scope: Scope, report: Report) -> TableValues:
+    """Return the values of a table within the table, as ``[tool.setuptools-cuda.cmake]``."""
+    place = Place(PROJECT_PLACE.at(scope.name))
+    return read_table(table.get(scope.name, {}), scope=scope, place=place, report=report)
+
+
 def _unknown(name: str, *, scope: Scope) -> tuple[Finding, ...]:
-    arrays = tuple(array.name for array in ARRAYS) if scope is PROJECT else ()
-    known = (*scope.keys, *arrays)
+    others = tuple(other.name for other in (*ARRAYS, *TABLES)) if scope is PROJECT else ()
+    known = (*scope.keys, *others)
     elsewhere = tuple(other for other in find_scopes(name) if other != scope.name)
     fix = suggest(name.replace("_", "-"), known=known)
     if elsewhere:
@@ -137,6 +143,13 @@ def _unknown(name: str, *, scope: Scope) -> tuple[Finding, ...]:
     return (Finding(f"is no key of {_list((scope.name,))}", Code.UNKNOWN_KEY, fix=fix),)
 
 
+def head_of(name: str) -> str:
+    """Return how a table's head is written, as ``[[tool.setuptools-cuda.extension]]``, by the name of its scope."""
+    if name == PROJECT.name:
+        return f"[{TABLE}]"
+    return f"[{TABLE}.{name}]" if any(name == one.name for one in TABLES) else f"[[{TABLE}.{name}]]"
+
+
 def _list(names: tuple[str, ...]) -> str:
-    tables = [f"[{TABLE}]" if name == "project" else f"[[{TABLE}.{name}]]" for name in names]
+    tables = [head_of(name) for name in names]
     return " and ".join([", ".join(tables[:-1]), tables[-1]] if len(tables) > 1 else tables)

@@ -10,7 +10,8 @@ from setuptools_cuda.config.conditions import parse_condition
 from setuptools_cuda.config.findings import Finding, Parsed, describe, shorten, show_number, suggest
 from setuptools_cuda.config.flags import Reserved, Tool, find_reserved, without_threads
 from setuptools_cuda.config.keys import NOT_IN_THIS_RELEASE, OPEN_NAME, Key, Kind
-from setuptools_cuda.config.model import Flags
+from setuptools_cuda.config.model import CacheEntries, Flags
+from setuptools_cuda.config.placeholders import find_placeholder_fault
 from setuptools_cuda.errors import Code
 
 TEXT_PATTERN = r"^[^\x00-\x08\x0a-\x1f]*$"
@@ -214,6 +215,36 @@ def _parse_if(raw: object, _key: Key) -> Parsed:
     return parse_condition(raw)
 
 
+def _parse_entries(raw: object, _key: Key) -> Parsed:
+    if not isinstance(raw, Mapping):
+        return _bad(_wrong(raw, wanted="a table", fix=("write it as { NAME = 'value' }",)))
+    values = {str(name): _cache_text(value) for name, value in raw.items()}
+    faults = [_find_entry_fault(name, text=values[str(name)], raw=value) for name, value in raw.items()]
+    found = [fault for fault in faults if fault]
+    good = tuple((name, text) for name, text in values.items() if text is not None)
+    return _bad(*found) if found else Parsed(CacheEntries(good))
+
+
+def _cache_text(value: object) -> str | None:
+    """Return a value as CMake's cache holds it, or None where it cannot."""
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ";".join(value)
+    return str(value) if isinstance(value, (str, int)) else None
+
+
+def _find_entry_fault(name: str, *, text: str | None, raw: object) -> Finding | None:
+    at = f".{name}"
+    if not re.fullmatch(r"[A-Za-z0-9_./+-]+", name):
+        return Finding(f"{shorten(name)} is no name of a variable in CMake", Code.BAD_NAME)
+    if text is None:
+        return _wrong(raw, wanted="a string, a number, true or false, or a list of strings", at=at)
+    if not re.search(TEXT_PATTERN.replace("$", r"\Z"), text):
+        return Finding(f"{shorten(text)} has a line break or control character in it", at=at)
+    return find_placeholder_fault(text, at=at)
+
+
 _PARSERS: Mapping[Kind, Callable[[object, Key], Parsed]] = {
     "text": _parse_text,
     "switch": _parse_switch,
@@ -223,4 +254,5 @@ _PARSERS: Mapping[Kind, Callable[[object, Key], Parsed]] = {
     "choices": _parse_choices,
     "flags": _parse_flags,
     "condition": _parse_if,
+    "cache-entries": _parse_entries,
 }

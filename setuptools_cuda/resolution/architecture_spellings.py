@@ -30,5 +30,10 @@ def spell_for_torch(codes: Iterable[Code]) -> str:
     return ";".join(_dotted(code.architecture) + ("+PTX" if code.virtual else "") for code in ordered)
 
 
+def spell_bare(codes: Iterable[Code]) -> str:
+    """Return the numbers of ``codes`` alone: '80;90a;120'."""
+    return ";".join(dict.fromkeys(str(architecture) for architecture in sorted(code.architecture for code in codes)))
+
+
 def _dotted(architecture: Architecture) -> str:
     return f"{architecture.major}.{architecture.number % 10}{architecture.variant}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from setuptools_cuda.config.model import Extension, KernelModule, Library, Override, Settings, Target
+from setuptools_cuda.config.model import CMakeProject, Extension, KernelModule, Library, Override, Settings, Target
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.resolution.cuda_libraries import PREFIX, find_extra
 from setuptools_cuda.resolution.device_compilers import Wanted, find_wanted, list_tools
@@ -22,7 +22,7 @@ _COMPILER_EXTRAS: dict[str, tuple[str, ...]] = {
 }
 _TOOL_EXTRAS = {"ptxas": "nvcc", "fatbinary": "nvcc"}
 _DEVICE_SUFFIXES = frozenset({".cu", ".ll", ".bc", ".ptx"})
-_NAMES = {Extension: "extension", Library: "library", KernelModule: "kernel module"}
+_NAMES = {Extension: "extension", Library: "library", KernelModule: "kernel module", CMakeProject: "CMake project"}
 
 
 def describe_target(target: Target) -> str:
@@ -35,7 +35,10 @@ def list_needy(settings: Settings) -> tuple[Target, ...]:
     return tuple(
         target
         for target in settings.targets
-        if _has_device_code(target, overrides=settings.overrides) or _list_libraries(target) or _names_runtime(target)
+        if isinstance(target, CMakeProject)
+        or _has_device_code(target, overrides=settings.overrides)
+        or _list_libraries(target)
+        or _names_runtime(target)
     )
 
 
