@@ -20,6 +20,7 @@ from setuptools_cuda.execute.bounds import Bounds
 from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.execute.folder import BuildFolder
 from setuptools_cuda.execute.journal import Journal
+from setuptools_cuda.execute.results import list_inputs
 from setuptools_cuda.execute.run import describe_run, run_plan
 from setuptools_cuda.plan.build import plan_build
 from setuptools_cuda.plan.facts import Facts, make_condition_facts
@@ -273,6 +274,14 @@ def _build(planned: Planned, *, journal: Journal) -> BuildResult:
 
 def _folder(planned: Planned) -> BuildFolder:
     return BuildFolder(planned.request.root, planned.request.build_folder / _tag(planned))
+
+
+def list_read(planned: Planned) -> tuple[Path, ...]:
+    """Return every file that the compiles of a finished build have read, absolute, sorted."""
+    request = planned.request
+    folder = _folder(planned)
+    sites = list_sites(request.environment)
+    return list_inputs(planned.plan, folder=folder, environment=request.environment, sites=sites)
 
 
 def _tag(planned: Planned) -> str:

@@ -30,14 +30,14 @@ def add_parser(subparsers: SubParsers) -> None:
 
 def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
     """Print the variables as lines for a POSIX shell. Where the toolkit is made of wheels, its links are written."""
-    request = _place_links(make_request(arguments, environment))
+    request = place_links(make_request(arguments, environment))
     toolchain, architectures = pipeline.resolve_facts(request)
     if toolchain.farm is not None:
         write_farm(toolchain.farm, host_compiler=toolchain.host_compiler.path, environment=environment)
         print(f"note: {toolchain.root} holds links to the toolkit's wheels", file=sys.stderr)
     for note in (*toolchain.notes, *architectures.notes):
         print(f"note: {note}", file=sys.stderr)
-    _print_exactly(render_exports(toolchain, architectures, environment=environment))
+    print_exactly(render_exports(toolchain, architectures, environment=environment))
     return Exit.GOOD
 
 
@@ -62,7 +62,7 @@ def _list_variables(toolchain: Toolchain, architectures: Architectures) -> Itera
         yield "CMAKE_CUDA_COMPILER_LAUNCHER", ";".join(toolchain.launcher)
 
 
-def _place_links(request: pipeline.Request) -> pipeline.Request:
+def place_links(request: pipeline.Request) -> pipeline.Request:
     """Return a request that keeps links in the user's cache where there is no project to keep them in."""
     if find_table(request.root) is not None:
         return request
@@ -73,7 +73,7 @@ def _place_links(request: pipeline.Request) -> pipeline.Request:
     return replace(request, build_base=cache / "toolkits" / interpreter)
 
 
-def _print_exactly(text: str) -> None:
+def print_exactly(text: str) -> None:
     """Print ``text`` with the bytes of its paths, whatever the encoding of the terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode(text))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from setuptools_cuda import __version__
-from setuptools_cuda.cli import cache, doctor, env, inspect, plan, repair_args
+from setuptools_cuda.cli import cache, cmake_args, doctor, env, inspect, kernel_module, merge_manifests, plan, repair_args
 from setuptools_cuda.cli.command import SubParsers
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Exit
@@ -19,9 +19,12 @@ COMMANDS: tuple[Callable[[SubParsers], None], ...] = (
     doctor.add_parser,
     plan.add_parser,
     env.add_parser,
+    cmake_args.add_parser,
     cache.add_parser,
     inspect.add_parser,
     repair_args.add_parser,
+    kernel_module.add_parser,
+    merge_manifests.add_parser,
 )
 """What adds each sub-command, in the order in which ``--help`` shows them."""
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from setuptools_cuda.environment import Environment
 from setuptools_cuda.execute.check import read_by_command
 from setuptools_cuda.execute.digests import FileId, read_id
 from setuptools_cuda.execute.fields import Fields, read_fields
+from setuptools_cuda.execute.folder import BuildFolder
 from setuptools_cuda.execute.inputs import list_absent
 from setuptools_cuda.execute.journal import Step, parse_steps
-from setuptools_cuda.execute.record import Record, write_record
+from setuptools_cuda.execute.record import Record, find_record, write_record
 from setuptools_cuda.execute.session import Session
-from setuptools_cuda.plan.values import Job
+from setuptools_cuda.plan.values import BuildPlan, Job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +96,16 @@ def take_result(job: Job, result: Result, *, session: Session) -> Record:
     write_record(session.record_path(job), record)
     session.history.note(job, seconds=result.seconds, memory=result.memory)
     return record
+
+
+def list_inputs(
+    plan: BuildPlan, *, folder: BuildFolder, environment: Environment, sites: Sequence[str]
+) -> tuple[Path, ...]:
+    """Return all files that the last runs of the plan's jobs have read, absolute, sorted."""
+    session = Session(plan, folder=folder, variables=environment.variables, sites=sites)
+    records = (find_record(session.record_path(job)) for job in plan.jobs)
+    names = {name for record in records if record for name, _ in record.inputs if not name.startswith("{build}")}
+    return tuple(sorted(Path(session.path(name)) for name in names))
 
 
 def _confirm(job: Job, result: Result, *, session: Session) -> tuple[dict[str, str], bool]:

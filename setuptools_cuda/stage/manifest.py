@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan
 from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.demangle import demangle
@@ -49,6 +50,26 @@ def render_manifest(plan: BuildPlan, *, files: Mapping[str, Path], ptx: Mapping[
         ],
     }
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def merge_manifests(texts: Mapping[str, str]) -> str:
+    """Return one manifest of several, by their names. Raises BuildError (CONFLICT) for two toolkits in one wheel."""
+    contents = {name: json.loads(texts[name]) for name in sorted(texts)}
+    merged: dict[str, object] = {"schema": SCHEMA, "artifacts": [], "kernel_modules": []}
+    for key in ("toolkit", "host_compiler", "architectures"):
+        said = {json.dumps(one[key], sort_keys=True): name for name, one in contents.items() if one[key]}
+        if len(said) > 1:
+            raise BuildError(_describe_two(key, said))
+        merged[key] = json.loads(next(iter(said), "null")) or ([] if key == "architectures" else None)
+    for key, order in (("artifacts", "path"), ("kernel_modules", "module")):
+        merged[key] = sorted((row for one in contents.values() for row in one[key]), key=lambda row: str(row[order]))
+    return json.dumps(merged, indent=2, sort_keys=True) + "\n"
+
+
+def _describe_two(key: str, said: Mapping[str, str]) -> Problem:
+    details = tuple((name, text) for text, name in said.items())
+    fix = ("build all kernel modules of a wheel by one toolkit, for one list of architectures",)
+    return Problem(Code.CONFLICT, f"kernel modules of one wheel differ in their {key}", details=details, fix=fix)
 
 
 def _toolkit(plan: BuildPlan) -> Release | None:
