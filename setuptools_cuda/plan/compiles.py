@@ -39,6 +39,9 @@ class CudaPass:
 
     source: str
     key: str
+    name: str
+    """The key without what every source gets for Python's sake: names in the code are made of it, so that code is
+    the same whether a project has extensions beside it or not."""
     options: tuple[str, ...]
     codes: tuple[Code, ...]
     rdc: bool
@@ -100,6 +103,12 @@ class Compiles:
         new = tuple(define for define in self.python_defines if define not in options.defines)
         return replace(options, defines=(*options.defines, *new))
 
+    def _python_words(self, options: SourceOptions) -> tuple[str, ...]:
+        """Return the options that no target asks for, and that all sources get where the project has an extension."""
+        folders = (folder for folder in self.python_includes if folder not in options.include_dirs)
+        defines = (define for define in self.python_defines if define not in options.defines)
+        return (*(f"-I{folder}" for folder in folders), *(f"-D{define}" for define in defines))
+
     def ltoir(self, options: SourceOptions, *, code: Code, toolchain: Toolchain) -> CudaPass:
         """Return the pass that makes LTO-IR of a source, for one architecture."""
         # Functions that other sources call are kept in relocatable code alone.
@@ -118,7 +127,10 @@ class Compiles:
         stable = self.places.stable(words)
         key = digest(self.namespace, options.source, *stable, "", *options.instantiate, rdc, mode, toolchain.identity)
         maps = place_options(stable, places=self.places, nvcc=True)
-        fresh = CudaPass(options.source, key, stable, tuple(codes), options.rdc, mode, maps)
+        python = self.places.stable(self._python_words(options))
+        plain = (word for word in stable if word not in python)
+        name = digest(self.namespace, options.source, *plain, "", *options.instantiate, rdc, mode, toolchain.identity)
+        fresh = CudaPass(options.source, key, name, stable, tuple(codes), options.rdc, mode, maps)
         fresh.instantiate = options.instantiate
         found = self._passes.setdefault(key, fresh)
         found.memory = max(found.memory, options.memory)
@@ -268,7 +280,7 @@ def _job(
         *command,
         mode,
         *one.options,
-        *reproducible_options(one.source, key=one.key, keeping=keeping, lacks=lacks),
+        *reproducible_options(one.source, key=one.name, keeping=keeping, lacks=lacks),
         *one.place_options,
         *("-MD", "-MF", DEPFILE, _in_build(one.unit) if one.unit else one.source, "-o", OUT),
     )
