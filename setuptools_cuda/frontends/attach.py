@@ -6,9 +6,9 @@ from pathlib import Path
 
 import setuptools
 
-from setuptools_cuda.config.model import Settings
+from setuptools_cuda.config.model import CMake, Settings
 from setuptools_cuda.config.pyproject import find_table
-from setuptools_cuda.errors import BuildError
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends import table
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.frontends.failures import as_setuptools_error
@@ -50,9 +50,24 @@ def _attach(dist: setuptools.Distribution) -> None:
         return
     _keep(project)
     settings = project.load()
+    _check_cmake(project, settings=settings)
     if has_table:
         _put_extensions(project, settings=settings)
-    _make_impure(dist, settings=settings)
+    _make_impure(project, settings=settings)
+
+
+def _check_cmake(project: CudaProject, *, settings: Settings) -> None:
+    """Raise BuildError where the table speaks to CMake, which does not build this project."""
+    if settings.cmake == CMake() or project.has_cmake:
+        return
+    raise BuildError(
+        Problem(
+            Code.NOT_AVAILABLE,
+            "is for a project that CMake builds, and setuptools alone builds this one",
+            where="tool.setuptools-cuda.cmake",
+            fix=("take it out, or let scikit-build-core build the project",),
+        )
+    )
 
 
 def _keep(project: CudaProject) -> None:
@@ -71,13 +86,16 @@ def _put_extensions(project: CudaProject, *, settings: Settings) -> None:
         dist.ext_modules = [*(dist.ext_modules or ()), *made]
 
 
-def _make_impure(dist: setuptools.Distribution, *, settings: Settings) -> None:
+def _make_impure(project: CudaProject, *, settings: Settings) -> None:
     """Let setuptools install what it would not look for, into the folder that the tag asks for.
 
     Without extensions setuptools installs into ``purelib``, and without Python modules nothing
     at all: both are decided by asking the Distribution what it has.
     """
-    if ships_binaries(settings):
+    dist = project.dist
+    # Others, such as scikit-build-core, have said yes before where they build extensions of their own.
+    if ships_binaries(settings) and not dist.has_ext_modules():
+        project.serves_every_python = True
         dist.has_ext_modules = _yes  # type: ignore[method-assign]
     if settings.kernel_modules:
         dist.has_pure_modules = _yes  # type: ignore[method-assign]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from pathlib import Path
@@ -19,6 +20,7 @@ from setuptools_cuda.frontends.failures import told_by_setuptools
 from setuptools_cuda.frontends.project import CudaProject
 from setuptools_cuda.pipeline import FOLDER
 from setuptools_cuda.resolution.variables import check_variables
+from setuptools_cuda.stage.manifest import merge_manifests
 
 
 class BdistWheel(bdist_wheel):
@@ -56,7 +58,7 @@ class BdistWheel(bdist_wheel):
     def get_tag(self) -> tuple[str, str, str]:
         """Return the wheel's tag: libraries without extensions serve every Python of a platform."""
         python, abi, platform = super().get_tag()
-        if self.distribution.has_ext_modules() and not self.distribution.ext_modules:
+        if self.cuda_project.serves_every_python and not self.distribution.ext_modules:
             return (self.python_tag, "none", platform)
         return (python, abi, platform)
 
@@ -72,8 +74,23 @@ class BdistWheel(bdist_wheel):
             if self.skip_build:
                 self.announce("nothing was built here, so the wheel gets no manifest", logging.WARNING)
             return
-        Path(wheelfile_base, MANIFEST).write_text(built.result.manifest, encoding="utf-8")
-        set_modes(Path(wheelfile_base).parent)
+        tree = Path(wheelfile_base).parent
+        texts = {"setuptools": built.result.manifest, **self._read_manifest_of_cmake(tree)}
+        Path(wheelfile_base, MANIFEST).write_text(merge_manifests(texts), encoding="utf-8")
+        set_modes(tree)
+
+    def _read_manifest_of_cmake(self, tree: Path) -> dict[str, str]:
+        """Return the manifest of the kernel modules that CMake has built, where it builds beside setuptools.
+
+        One that names a file that is not in the wheel is of an earlier build, and does not count.
+        """
+        build: Any = self.get_finalized_command("build")
+        texts = {file: file.read_text("utf-8") for file in Path(build.build_temp).glob(f"*/{FOLDER}/{MANIFEST}")}
+        return {
+            str(file): text
+            for file, text in texts.items()
+            if all((tree / artifact["path"]).is_file() for artifact in json.loads(text)["artifacts"])
+        }
 
 
 def set_modes(tree: Path) -> None:

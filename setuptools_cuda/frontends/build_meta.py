@@ -14,6 +14,7 @@ from setuptools import build_meta as setuptools_backend
 from setuptools_cuda.config.pyproject import find_table
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.frontends.session import ConfigSettings, Session, open_session, without_ours
+from setuptools_cuda.plan.cmake import as_cmake_project
 from setuptools_cuda.resolution.pip_step import plan_requirements
 
 NOTHING_ASKED = (
@@ -113,5 +114,7 @@ def _with_toolchain(find: Callable[..., list[str]], config_settings: ConfigSetti
     with _hook(config_settings) as session:
         requirements = list(find(without_ours(config_settings)))
         for project in session.projects:
-            requirements.extend(plan_requirements(project.load(), environment=project.environment))
+            settings = project.load()
+            needs = as_cmake_project(settings, name=str(project.dist.get_name())) if project.has_cmake else settings
+            requirements.extend(plan_requirements(needs, environment=project.environment))
         return list(dict.fromkeys(requirements))

@@ -12,6 +12,7 @@ import setuptools
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.config.model import Settings
+from setuptools_cuda.config.pyproject import read_pyproject
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.frontends import discovery, table
@@ -31,6 +32,8 @@ class CudaProject:
         self.has_table = has_table
         self.environment = read_environment()
         self.table_extensions: tuple[table.TableExtension, ...] = ()
+        self.serves_every_python = False
+        """Whether the wheel has libraries for a platform, and nothing else that is for one Python."""
         self._request: pipeline.Request | None = None
         self._outcome: Build | BuildError | None = None
         self._session = find_session()
@@ -43,6 +46,12 @@ class CudaProject:
     def active(self) -> bool:
         """Return whether the project asks for us: by the table, our classes or a ``.cu`` source."""
         return self.has_table or bool(self.other_declared()) or bool(self.cuda_extensions())
+
+    @property
+    def has_cmake(self) -> bool:
+        """Return whether scikit-build-core builds by CMake beside setuptools, as its own settings or setup.py say."""
+        tool = read_pyproject(self.root).get("tool", {})
+        return "scikit-build" in tool or bool(getattr(self.dist, "cmake_source_dir", None))
 
     def cuda_extensions(self) -> list[setuptools.Extension]:
         """Return the extensions that we build, in the order of ``ext_modules``."""

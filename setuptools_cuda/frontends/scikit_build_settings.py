@@ -21,6 +21,7 @@ from setuptools_cuda.frontends.cmake_project import (
     resolve_cmake_build,
     write_toolkit,
 )
+from setuptools_cuda.frontends.session import find_session
 
 # What of CMake's a user may set by scikit-build-core's own words, and the variable that says it to us.
 _OURS: Mapping[str, str] = {
@@ -51,7 +52,9 @@ def _make(root: Path, *, building: bool, asks_requirements: bool, variables: Map
     environment = replace(read_environment(), variables=dict(variables), cwd=root)
     theirs = dict(_list_theirs(document, environment=environment))
     environment = environment.with_variables({_OURS[name]: value for name, value in theirs.items()})
-    request = pipeline.Request(root, environment)
+    # Under our own backend, with scikit-build-core's plugin of setuptools, settings reach us past both.
+    session = find_session()
+    request = pipeline.Request(root, environment, config_settings=dict(session.settings) if session else {})
     settings = load_cmake_project(request, has_setuptools=_has_setuptools(document))
     if not building:
         return {}
