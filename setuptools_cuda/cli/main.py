@@ -10,7 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from setuptools_cuda import __version__
-from setuptools_cuda.cli import cache, cmake_args, doctor, env, inspect, kernel_module, merge_manifests, plan, repair_args
+from setuptools_cuda.cli import (
+    cache,
+    cmake_args,
+    doctor,
+    env,
+    inspect,
+    kernel_module,
+    merge_manifests,
+    plan,
+    repair_args,
+)
 from setuptools_cuda.cli.command import SubParsers
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Exit

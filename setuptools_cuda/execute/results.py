@@ -13,7 +13,7 @@ from setuptools_cuda.execute.digests import FileId, read_id
 from setuptools_cuda.execute.fields import Fields, read_fields
 from setuptools_cuda.execute.folder import BuildFolder
 from setuptools_cuda.execute.inputs import list_absent
-from setuptools_cuda.execute.journal import Step, parse_steps
+from setuptools_cuda.execute.journal import Journal, Step, parse_steps
 from setuptools_cuda.execute.record import Record, find_record, write_record
 from setuptools_cuda.execute.session import Session
 from setuptools_cuda.plan.values import BuildPlan, Job
@@ -102,7 +102,8 @@ def list_inputs(
     plan: BuildPlan, *, folder: BuildFolder, environment: Environment, sites: Sequence[str]
 ) -> tuple[Path, ...]:
     """Return all files that the last runs of the plan's jobs have read, absolute, sorted."""
-    session = Session(plan, folder=folder, variables=environment.variables, sites=sites)
+    silent = Journal(lambda _line: None)
+    session = Session(plan, folder=folder, variables=environment.variables, sites=sites, journal=silent)
     records = (find_record(session.record_path(job)) for job in plan.jobs)
     names = {name for record in records if record for name, _ in record.inputs if not name.startswith("{build}")}
     return tuple(sorted(Path(session.path(name)) for name in names))
