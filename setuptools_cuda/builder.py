@@ -156,10 +156,15 @@ class Builder:
         if not self.root.is_dir():
             raise BuildError(Problem(Code.MISSING_SOURCE, f"{self.root} is no folder", where="Builder.root"))
         try:
-            _, result = pipeline.run(request, echo=self.echo or _silent)
+            _, result = pipeline.run(request, echo=self._say)
         except BuildError as error:
             raise BuildError(*map(_as_word, error.problems)) from error.__cause__
         return result
+
+    def _say(self, line: str) -> None:
+        """Pass on what a build says; keys of the table are words here."""
+        if self.echo:
+            self.echo(line.replace(f"{TABLE}.", "Builder."))
 
 
 class BuiltKernels(Mapping[str, KernelImages]):
@@ -264,10 +269,6 @@ def _as_word(problem: Problem) -> Problem:
 
 def _frozen(value: object) -> object:
     return tuple(value) if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else value
-
-
-def _silent(_line: str) -> None:
-    """Take a line and say nothing: a script hears of failures by exception."""
 
 
 def _read(content: Path | bytes) -> bytes:
