@@ -70,6 +70,11 @@ class Layout:
     """Folders of the system that what was laid out is laid over, in a mount namespace of its own."""
 
 
+def lay_nothing(nvcc: Path, folder: Path) -> Mapping[str, str]:
+    """A machine may well have an nvcc in /usr/bin, which would be found before pip is asked."""
+    return {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": STEPS.replace("path ", "")}
+
+
 def lay_conda(nvcc: Path, folder: Path) -> Mapping[str, str]:
     return {"CONDA_PREFIX": str(link_targets(nvcc, folder / "conda"))}
 
@@ -163,6 +168,7 @@ LAYOUTS = (
         "nothing at all: the step `pip`",
         "pip wheel",
         "the nvidia-cuda-nvcc 13.0",
+        lay_nothing,
         refused={NO_ISOLATION: _NOT_IN_A_BUILD.format(release="13.0")},
     ),
     Layout("NVIDIA's installer, by `CUDA_HOME`", "root-env", _HOME, lay_installed),
@@ -213,6 +219,7 @@ MORE = (
         f'nothing at all, and `cuda = ">={NEWEST}"`',
         "pip wheel",
         f"the nvidia-cuda-nvcc {NEWEST}",
+        lay_nothing,
         key=f'cuda = ">={NEWEST}"',
         release=NEWEST,
         refused={NO_ISOLATION: _NOT_IN_A_BUILD.format(release=NEWEST)},

@@ -50,7 +50,11 @@ def test_variables_of_other_tools_beat_the_key(kind):
 def test_our_own_settings_beat_the_variables_of_other_tools(kind):
     found = resolve("80", kind=kind, variables={"CUDAARCHS": "90"})
     assert show(found.codes) == "80+PTX"
-    assert found.notes == ()
+    name = {"config-setting": "-C cuda.architectures", "environment": "SETUPTOOLS_CUDA_ARCHITECTURES"}[kind]
+    assert found.notes == (f"CUDAARCHS=90 is not looked at: {name} comes first",)
+    assert resolve("9.0", kind=kind, variables={"CUDAARCHS": "90"}).notes == ()
+    steps = ("setting", "project")
+    assert resolve("80", kind=kind, variables={"CUDAARCHS": "90"}, architecture_steps=steps).notes == ()
 
 
 def test_variables_in_their_order():
@@ -83,7 +87,10 @@ def test_an_empty_variable_is_an_unset_one():
 def test_cmakes_off_is_passed_over_aloud():
     found = resolve("80", variables={"CMAKE_CUDA_ARCHITECTURES": "OFF", "CUDA_COMPUTE_CAP": "90"})
     assert show(found.codes) == "90+PTX"
-    assert found.notes == ("CMAKE_CUDA_ARCHITECTURES=OFF names no architecture and is passed over",)
+    assert found.notes == (
+        "CMAKE_CUDA_ARCHITECTURES=OFF names no architecture and is passed over",
+        "the key 'architectures' of the project gives way to CUDA_COMPUTE_CAP",
+    )
 
 
 def test_a_malformed_word_names_variable_and_word():

@@ -411,7 +411,7 @@ class TestConflicts:
         )
 
     def test_the_projects_host_compiler_against_the_environment(self, tmp_path: Path, site: Path) -> None:
-        table = TABLE.replace("architectures =", 'host-compiler = "g++"\narchitectures =')
+        table = TABLE.replace("architectures =", 'host-compiler = "clang++"\narchitectures =')
         found = diagnose(write_project(tmp_path / "demo", table), search_path=[site], CUDAHOSTCXX="/usr/bin/g++")
         assert "the key 'host-compiler' of the project gives way to CUDAHOSTCXX=/usr/bin/g++" in found.notes
 

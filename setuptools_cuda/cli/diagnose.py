@@ -191,7 +191,6 @@ def _list_notes(loaded: _Loaded, *, tools: Tools, codes: _Codes) -> tuple[str, .
         *(tools.toolchain.notes if tools.toolchain else tools.search.notes),
         *(codes.architectures.notes if codes.architectures else ()),
         *_explain_setup_py(loaded.settings.root),
-        *_explain_keys(loaded.settings, tools=tools, codes=codes),
         *tools.notes,
         *_explain_no_toolkit(loaded, tools=tools),
     )
@@ -201,17 +200,6 @@ def _list_notes(loaded: _Loaded, *, tools: Tools, codes: _Codes) -> tuple[str, .
 def _explain_setup_py(root: Path) -> Iterable[str]:
     if (root / "setup.py").is_file():
         yield "targets that setup.py declares are not seen here"
-
-
-def _explain_keys(settings: Settings, *, tools: Tools, codes: _Codes) -> Iterable[str]:
-    """Yield a note for each key of the project that a variable of the environment stands in for."""
-    used = {
-        "architectures": codes.architectures.found_via if codes.architectures else None,
-        "host-compiler": tools.host.found_via if tools.host else None,
-    }
-    for name, origin in used.items():
-        if settings.origin(name).kind in ("pyproject", "python") and origin and origin.kind == "environment":
-            yield f"the key {name!r} of the project gives way to {origin.text}"
 
 
 def _explain_no_toolkit(loaded: _Loaded, *, tools: Tools) -> Iterable[str]:

@@ -6,7 +6,7 @@ import difflib
 import functools
 import importlib.metadata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
@@ -112,7 +112,12 @@ def _describe_unknown(name: str, *, names: Sequence[str], where: str) -> Problem
 
 def _step_setting(context: StepContext) -> Request | None:
     origin = context.settings.origin(KEY)
-    return _request_key(context, origin=origin) if origin.kind in ("config-setting", "environment") else None
+    if origin.kind not in ("config-setting", "environment"):
+        return None
+    request = _request_key(context, origin=origin)
+    if request is None or "environment" not in (context.settings.project.architecture_steps or BUILT_IN):
+        return request
+    return replace(request, notes=_compare_others(context, name=origin.text, words=request.words, others=VARIABLES))
 
 
 def _step_project(context: StepContext) -> Request | None:
@@ -138,19 +143,31 @@ def _step_environment(context: StepContext) -> Request | None:
             notes.append(f"{name}={value} names no architecture and is passed over")
             continue
         notes.extend(_compare_others(context, name=name, words=words, others=VARIABLES[position + 1 :]))
+        notes.extend(_compare_key(context, name=name, words=words))
         return Request(words, Origin("environment", name), lenient=True, notes=tuple(notes))
     return None
 
 
 def _compare_others(
     context: StepContext, *, name: str, words: tuple[Word, ...], others: Sequence[tuple[str, Dialect]]
-) -> list[str]:
-    notes = []
-    for other, dialect in others:
-        value = context.environment.get(other)
-        if value is not None and not _say_the_same(words, value, dialect=dialect):
-            notes.append(f"{other}={value} is not looked at: {name}={context.environment.get(name)} comes first")
-    return notes
+) -> tuple[str, ...]:
+    own = context.environment.get(name)
+    shown = name if own is None else f"{name}={own}"
+    given = ((other, context.environment.get(other), dialect) for other, dialect in others)
+    return tuple(
+        f"{other}={value} is not looked at: {shown} comes first"
+        for other, value, dialect in given
+        if value is not None and not _say_the_same(words, value, dialect=dialect)
+    )
+
+
+def _compare_key(context: StepContext, *, name: str, words: tuple[Word, ...]) -> tuple[str, ...]:
+    """Return a note where the key of the project says something else; nothing where it is not even asked."""
+    key, steps = context.settings.project.architectures, context.settings.project.architecture_steps
+    if key is None or "project" not in (steps or BUILT_IN):
+        return ()
+    same = _meaning(words) == _meaning(parse_architectures(key, where=KEY))
+    return () if same else (f"the key 'architectures' of the project gives way to {name}",)
 
 
 def _say_the_same(words: tuple[Word, ...], value: str, *, dialect: Dialect) -> bool:

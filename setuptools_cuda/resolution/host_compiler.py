@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from setuptools_cuda.config.model import Origin, Settings
@@ -71,9 +71,10 @@ def resolve_host_program(settings: Settings, *, environment: Environment, nvcc_f
 
 def find_host_program(settings: Settings, *, environment: Environment, nvcc_flags: NvccFlags) -> HostProgram | None:
     """Return what :func:`resolve_host_program` does, or None where no compiler is there at all."""
-    wish = next(_list_wishes(settings, environment=environment, nvcc_flags=nvcc_flags), None)
-    if wish is not None:
-        return _resolve_wish(wish, environment=environment)
+    wishes = tuple(_list_wishes(settings, environment=environment, nvcc_flags=nvcc_flags))
+    if wishes:
+        found = _resolve_wish(wishes[0], environment=environment)
+        return replace(found, notes=(*found.notes, *_name_others(wishes, found=found, environment=environment)))
     for candidate in PLATFORM_NAMES:
         path = find_program(candidate, environment=environment)
         facts = probe_host(path, environment=environment) if path is not None else ""
@@ -146,6 +147,19 @@ def _list_wishes(settings: Settings, *, environment: Environment, nvcc_flags: Nv
         yield _Wish("host-compiler", key, settings.root, origin)
 
 
+def _name_others(wishes: Sequence[_Wish], *, found: HostProgram, environment: Environment) -> Iterator[str]:
+    """Yield a note on each wish that another compiler was preferred to. CXX has host sources of its own to compile."""
+    for wish in wishes[1:]:
+        command = parse_command(wish.value, base=wish.base)
+        path = _find_compiler(command.program, base=wish.base, environment=environment) if command else None
+        if wish.label == "CXX" or (path is not None and path.resolve() == found.path.resolve()):
+            continue
+        if wish.label == "host-compiler":
+            yield f"the key 'host-compiler' of the project gives way to {found.origin.text}"
+        else:
+            yield f"{wish.where} is not looked at: {found.origin.text} comes first"
+
+
 def _resolve_wish(wish: _Wish, *, environment: Environment) -> HostProgram:
     command = parse_command(wish.value, base=wish.base)
     if command is None:
@@ -194,7 +208,7 @@ def _check_one_voice(found: HostProgram, *, environment: Environment, nvcc_flags
         return
     name, value = nvcc_flags.host_compiler
     named = _find_compiler(value, base=environment.cwd, environment=environment)
-    if named is None or _prefer_cxx(named)[0].resolve() == found.path.resolve():
+    if named is not None and _prefer_cxx(named)[0].resolve() == found.path.resolve():
         return
     what = f"names another host compiler than {found.origin.text} ({found.path})"
     fix = (f"take -ccbin out of {name}, or let both name one compiler",)

@@ -7,7 +7,6 @@ import functools
 import importlib.metadata
 import itertools
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -93,9 +92,7 @@ def survey_nvcc(settings: Settings, *, environment: Environment, before: str = "
 def _take(step: Step, found: Search, *, settings: Settings, accept: Acceptance, environment: Environment) -> Search:
     """Return ``found`` with what ``step`` adds to it."""
     if found.chosen or found.problems:
-        reason = "not needed" if found.chosen else "not asked"
-        seen = _look_only(step, reason=reason, settings=settings, environment=environment)
-        return replace(found, candidates=(*found.candidates, *seen))
+        return _look_only(step, found, settings=settings, environment=environment)
     try:
         locations = tuple(step.look(settings, environment))
     except BuildError as error:
@@ -183,14 +180,21 @@ def _record(each: Chosen | Candidate, *, chosen: Chosen | None) -> Candidate:
     return Candidate(each.step, each.location.where, each.nvcc, verdict)
 
 
-def _look_only(step: Step, *, reason: str, settings: Settings, environment: Environment) -> Iterable[Candidate]:
+def _look_only(step: Step, found: Search, *, settings: Settings, environment: Environment) -> Search:
+    """Return ``found`` with what ``step`` would look at; what somebody has set and is not taken gets a note."""
     if step.name not in {each.name for each in STEPS}:
-        after = "has one" if reason == "not needed" else "failed"
-        return [Candidate(step.name, f"step {step.name}", None, f"not asked; an earlier step {after}")]
-    return [
-        Candidate(step.name, place.where, place.nvcc, reason if place.nvcc else place.absent)
-        for place in step.look(settings, environment)
-    ]
+        after = "has one" if found.chosen else "failed"
+        unasked = Candidate(step.name, f"step {step.name}", None, f"not asked; an earlier step {after}")
+        return replace(found, candidates=(*found.candidates, unasked))
+    reason = "not needed" if found.chosen else "not asked"
+    places = tuple(step.look(settings, environment))
+    seen = (Candidate(step.name, each.where, each.nvcc, reason if each.nvcc else each.absent) for each in places)
+    notes = tuple(
+        f"{each.where} is not looked at: {found.chosen.location.where} comes first"
+        for each in places
+        if found.chosen and each.binding and (each.nvcc is None or each.nvcc.resolve() != found.chosen.nvcc.resolve())
+    )
+    return replace(found, candidates=(*found.candidates, *seen), notes=(*found.notes, *notes))
 
 
 def _wrap(point: importlib.metadata.EntryPoint) -> Step:
