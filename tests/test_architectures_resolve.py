@@ -319,7 +319,9 @@ def test_a_step_that_fails_is_named(fleet, body, said):
 
 def test_no_step_can_take_the_name_of_a_built_in_one(fleet):
     install_step(fleet, "def step(context):\n    return '90'\n", name="default")
-    assert resolve(search_path=(str(fleet),)).found_via.kind == "default"
+    problem = refused(Code.PLUGIN_FAILED, search_path=(str(fleet),))
+    assert "the plug-in 'default' of fleet failed" in problem.what
+    assert "'default' is taken by setuptools_cuda itself" in problem.render()
 
 
 def test_known_is_what_the_tests_think():

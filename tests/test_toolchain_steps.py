@@ -380,6 +380,12 @@ class TestPlugins:
         assert f"the plug-in 'vault' of plugin_vault_site{number} failed" in str(error)
         assert said in str(error)
 
+    def test_one_with_a_name_of_ours_is_refused(self, tmp_path: Path) -> None:
+        site = write_plugin(tmp_path / "site9", "def look(settings, environment): return None\n", name="wheel")
+        error = fail(make_settings(tmp_path), make_environment(tmp_path, search_path=[site]))
+        assert error.problems[0].code is Code.PLUGIN_FAILED
+        assert "'wheel' is taken by setuptools_cuda itself" in str(error)
+
     def test_is_not_asked_after_one_that_won(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         site = write_plugin(tmp_path / "site8", "def look(settings, environment): raise OSError('asked')\n")
         monkeypatch.syspath_prepend(site)

@@ -13,6 +13,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.architecture_words import SPELLINGS, Dialect, Word, parse_architectures
 from setuptools_cuda.resolution.entry_points import (
+    check_names,
     describe_failure,
     describe_nonsense,
     find_entry_points,
@@ -88,9 +89,8 @@ def resolve_request(context: StepContext) -> Request:
 
 def _select_steps(context: StepContext) -> dict[str, Step]:
     plugins = find_entry_points(GROUP, search_path=context.environment.search_path)
-    added: dict[str, Step] = {
-        point.name: functools.partial(_ask_plugin, point=point) for point in plugins if point.name not in BUILT_IN
-    }
+    check_names(plugins, taken=BUILT_IN)
+    added: dict[str, Step] = {point.name: functools.partial(_ask_plugin, point=point) for point in plugins}
     last = {"default": BUILT_IN["default"]}
     every = {**{name: step for name, step in BUILT_IN.items() if name not in last}, **added, **last}
     wanted = context.settings.project.architecture_steps

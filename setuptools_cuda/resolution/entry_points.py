@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 
 
 def find_entry_points(group: str, *, search_path: Sequence[str]) -> tuple[importlib.metadata.EntryPoint, ...]:
@@ -16,6 +16,19 @@ def find_entry_points(group: str, *, search_path: Sequence[str]) -> tuple[import
             if point.group == group:
                 found.setdefault(point.name, point)
     return tuple(found[name] for name in sorted(found))
+
+
+def check_names(points: Iterable[importlib.metadata.EntryPoint], *, taken: Collection[str]) -> None:
+    """Refuse entry points that have a name of ours: neither may be passed over without a word.
+
+    Raises:
+        BuildError: PLUGIN_FAILED for each of them.
+    """
+    raise_if_any(
+        _describe(point, "name", f"{point.name!r} is taken by setuptools_cuda itself")
+        for point in points
+        if point.name in taken
+    )
 
 
 def load_entry_point(point: importlib.metadata.EntryPoint) -> object:

@@ -15,6 +15,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolution.acceptance import Acceptance, find_acceptance, fits
 from setuptools_cuda.resolution.entry_points import (
+    check_names,
     describe_failure,
     describe_nonsense,
     find_entry_points,
@@ -117,10 +118,11 @@ def plan_steps(settings: Settings, *, environment: Environment) -> tuple[Step, .
     Where 'pip' is named and 'wheel' is not, 'pip' looks for the wheels that it has asked for.
 
     Raises:
-        BuildError: BAD_VALUE for a name that no step has.
+        BuildError: BAD_VALUE for a name that no step has, PLUGIN_FAILED for a step of others that has a name of ours.
     """
     points = find_entry_points(ENTRY_POINTS, search_path=environment.search_path)
-    others = tuple(_wrap(point) for point in points if point.name not in {step.name for step in STEPS})
+    check_names(points, taken={step.name for step in STEPS})
+    others = tuple(map(_wrap, points))
     place = [step.name for step in STEPS].index(_OTHERS_BEFORE)
     known = (*STEPS[:place], *others, *STEPS[place:])
     names = settings.project.toolchain_steps
