@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sample_support import build_sample
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -99,6 +100,18 @@ def our_wheel(shared_folder: Path) -> Path:
             assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+@pytest.fixture(scope="session")
+def sample_build(shared_folder: Path, our_wheel: Path, pip_toolchain_environment: dict[str, str]) -> Path:
+    """Return a folder with the sample's wheel in ``wheels``, built once a test run by pip's default isolation."""
+    folder = shared_folder / "sample"
+    folder.mkdir(exist_ok=True)
+    with only_one_worker(folder):
+        if not (folder / "done").exists():
+            build_sample(folder, our_wheel=our_wheel, env=pip_toolchain_environment)
+            (folder / "done").touch()
+    return folder
 
 
 @pytest.fixture

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import only_one_worker
+from sample_support import ROOT, copy_of_sample, run
 
-ROOT = Path(__file__).resolve().parent.parent
 STABLE = sys.version_info >= (3, 11)
 THIS = f"cp{sys.version_info[0]}{sys.version_info[1]}"
 TAG = "cp311-abi3" if STABLE else f"{THIS}-{THIS}"
@@ -61,39 +57,9 @@ FILES = sorted(
 )
 
 
-def run(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> str:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def copy_of_sample(folder: Path) -> Path:
-    ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-    return shutil.copytree(ROOT / "sample_pkg", folder / "sample_pkg", ignore=ignored, dirs_exist_ok=True)
-
-
 def contents_of(wheel: Path) -> dict[str, str]:
     with zipfile.ZipFile(wheel) as archive:
         return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in sorted(archive.namelist())}
-
-
-@pytest.fixture(scope="session")
-def sample_build(
-    shared_folder: Path,
-    our_wheel: Path,
-    pip_toolchain_environment: dict[str, str],
-) -> Path:
-    """Return a folder with the sample's sdist and wheel, each built by pip's default isolation."""
-    folder = shared_folder / "sample"
-    folder.mkdir(exist_ok=True)
-    with only_one_worker(folder):
-        if not (folder / "done").exists():
-            source = copy_of_sample(folder)
-            links = ["--find-links", our_wheel.parent]
-            pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", *links, "--wheel-dir", folder / "wheels"]
-            run([*pip, source], env=pip_toolchain_environment, cwd=folder)
-            (folder / "done").touch()
-    return folder
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 """What each placeholder stands for."""
 
 # CMake's own ${NAME} and $ENV{NAME} are none; nor is JSON, whose braces are followed by quotes.
-_PLACEHOLDER = re.compile(r"(?<![$\w])\{([A-Za-z][A-Za-z0-9:_-]*)\}")
+_PLACEHOLDER = re.compile(r"(?<!\$)(?<!\$ENV)(?<!\$CACHE)\{([A-Za-z][A-Za-z0-9:_-]*)\}")
 
 
 def find_placeholders(text: str) -> tuple[str, ...]:

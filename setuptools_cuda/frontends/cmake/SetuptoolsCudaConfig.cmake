@@ -79,6 +79,8 @@ function(setuptools_cuda_add_kernel_module target)
   set(lines --target "${target}" --root "${root}" --binary-folder "${CMAKE_BINARY_DIR}" --wheel-folder "${wheel}"
             --manifest "${manifest}" --depfile "${depfile}")
 
+  # A project without a CUDA target of its own has no other use for it, and CMake would say so.
+  set(unused "${CUDAToolkit_ROOT}")
   # What CMake compiles with, and for. The host compiler is CMake's where it has one for CUDA.
   set(compiler_files "")
   if(CMAKE_CUDA_COMPILER)
@@ -218,6 +220,10 @@ function(_setuptools_cuda_expand result who)
       endif()
       list(APPEND files ${found})
     else()
+      get_property(generated SOURCE "${path}" PROPERTY GENERATED)
+      if(NOT generated AND NOT EXISTS "${path}")
+        message(FATAL_ERROR "${who}: there is no file ${name} in ${CMAKE_CURRENT_SOURCE_DIR}")
+      endif()
       list(APPEND files "${path}")
     endif()
   endforeach()
