@@ -45,6 +45,13 @@ def layouts(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/matrix_layouts.py", *session.posargs)
 
 
+@nox.session
+def cmake(session: nox.Session) -> None:
+    """Build one project by old and new scikit-build-core, CMake, toolkit and both generators."""
+    session.install("-e", ".[test]")
+    session.run("python", "tests/cmake_matrix.py", session.create_tmp(), *session.posargs)
+
+
 @nox.session(python="3.10", venv_backend="uv")
 def lowest(session: nox.Session) -> None:
     """Test with the oldest releases that our own requirements allow."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from setuptools_support import BIND_CPP, SAXPY_CU, TOOLKIT, Installation, shared_installation
+from test_docs import BLOCKS, files_of
 
 BACKEND = """\
 [build-system]
@@ -23,22 +24,9 @@ wheel.packages = ["demo"]
 """
 TABLE = '\n[tool.setuptools-cuda]\narchitectures = ["80"]\n'
 
-# What a project had before it heard of us: nothing in it is ours.
-UNCHANGED = """\
-cmake_minimum_required(VERSION 3.25...4.0)
-project(demo LANGUAGES CXX CUDA)
-find_package(CUDAToolkit REQUIRED)
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
-Python_add_library(_native MODULE WITH_SOABI src/bind.cpp src/saxpy.cu)
-target_link_libraries(_native PRIVATE CUDA::cudart_static)
-install(TARGETS _native DESTINATION demo)
-"""
-EXTENSION_FILES = {
-    "CMakeLists.txt": UNCHANGED,
-    "demo/__init__.py": "",
-    "src/bind.cpp": BIND_CPP,
-    "src/saxpy.cu": SAXPY_CU,
-}
+# The page's own project: what a project had before it heard of us, and the table.
+UNCHANGED = files_of([block for block in BLOCKS if block.page == "docs/how-to/scikit-build-core.md" and block.file])
+EXTENSION_FILES = {**UNCHANGED, "demo/__init__.py": "", "src/bind.cpp": BIND_CPP, "src/saxpy.cu": SAXPY_CU}
 
 # No language: a project with nothing but kernels needs none, and CMake is done in a second.
 KERNELS = """\

@@ -106,7 +106,7 @@ def run_python(file: Path, *, cwd: Path, env: Mapping[str, str]) -> str:
 
 
 def test_there_are_blocks_of_every_kind() -> None:
-    assert {block.language for block in BLOCKS} == {"toml", "python", "cpp", "console", "text"}
+    assert {block.language for block in BLOCKS} == {"toml", "python", "cpp", "cmake", "console", "text"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
