@@ -73,9 +73,10 @@ def test_the_package_has_our_version() -> None:
 
 
 def test_a_wheel_of_kernels_by_make_and_what_makes_it_anew(skbuild: Installation, tmp_path: Path) -> None:
-    backend = BACKEND.replace("[tool.scikit-build]\n", '[tool.scikit-build]\nbuild-dir = "build/cmake"\n')
-    root = kernels_project(tmp_path / "demo", backend=backend)
+    words = '[tool.scikit-build]\nbuild-dir = "build/cmake"\nwheel.py-api = "py3"\nwheel.platlib = false\n'
+    root = kernels_project(tmp_path / "d mo", backend=BACKEND.replace("[tool.scikit-build]\n", words))
     wheel = skbuild.wheel(root, **MAKE)
+    assert wheel.name == "demo-1.0-py3-none-any.whl"
     own = [f"demo-1.0.dist-info/{name}" for name in ("METADATA", "RECORD", "WHEEL", "setuptools_cuda.json")]
     assert wheel_names(wheel) == sorted(["demo/__init__.py", *KERNEL_NAMES, *own])
     manifest = json.loads(wheel_text(wheel, "setuptools_cuda.json"))

@@ -17,6 +17,7 @@ from setuptools_cuda.config.pyproject import TABLE, find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.execute.cache_folder import find_cache_folder
+from setuptools_cuda.frontends.cmake_project import load_project
 from setuptools_cuda.resolution.architectures import resolve_architectures
 from setuptools_cuda.resolution.catalogue import add_variants, find_facts
 from setuptools_cuda.resolution.needs import describe_target, list_needy
@@ -86,7 +87,7 @@ def _load(request: pipeline.Request) -> _Loaded:
     root = request.root
     try:
         table = find_table(root)
-        settings = pipeline.load(request)
+        settings = load_project(request)
     except BuildError as error:
         words = f"[{TABLE}] cannot be used as it is; the defaults are shown"
         return _Loaded(

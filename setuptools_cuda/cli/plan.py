@@ -14,6 +14,7 @@ from setuptools_cuda.cli.screen import show
 from setuptools_cuda.config.pyproject import TABLE, find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Exit, Problem
+from setuptools_cuda.frontends.cmake_project import is_built_by_cmake, load_project
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.resolution.pip_step import plan_isolated_requirements
 
@@ -49,8 +50,8 @@ def make_view(request: pipeline.Request) -> PlanView:
         raise BuildError(_describe_no_table(request))
     suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
     planned = pipeline.plan(replace(request, python=read_python_facts(suffix)))
-    requirements = plan_isolated_requirements(planned.settings, environment=request.environment)
-    return PlanView(planned, requirements)
+    requirements = plan_isolated_requirements(load_project(request), environment=request.environment)
+    return PlanView(planned, requirements, has_cmake=is_built_by_cmake(request.root))
 
 
 def _describe_no_table(request: pipeline.Request) -> Problem:

@@ -19,6 +19,7 @@ _NOT_SEEN = (
     "extensions are planned with host commands of our own; a build takes setuptools'",
     "targets that setup.py declares are not seen here",
 )
+_CMAKE = "CMake builds this project, and what it compiles is not planned here; cmake-args shows what it is told"
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,13 @@ class PlanView:
 
     planned: pipeline.Planned
     requirements: tuple[str, ...]
+    has_cmake: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the plan's notes, and what it could not know."""
+        if self.has_cmake:
+            return (*self.planned.plan.notes, _CMAKE)
         return (*self.planned.plan.notes, *(_NOT_SEEN if self.planned.settings.extensions else _NOT_SEEN[1:]))
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.config.model import Settings
-from setuptools_cuda.config.pyproject import read_pyproject
+from setuptools_cuda.config.pyproject import find_table, read_pyproject
 from setuptools_cuda.errors import raise_if_any
 from setuptools_cuda.plan.cmake import (
     as_cmake_project,
@@ -25,6 +27,7 @@ from setuptools_cuda.resolution.values import Toolchain
 from setuptools_cuda.resolution.variables import read_environment_flags
 from setuptools_cuda.stage.copy import stage_files
 
+_SETUPTOOLS_FRONTS = ("scikit_build_core.setuptools.build_meta", "setuptools.build_meta", "setuptools_cuda.build_meta")
 PACKAGE_FOLDER = Path(__file__).parent / "cmake"
 """The folder of ``SetuptoolsCudaConfig.cmake``."""
 
@@ -39,6 +42,29 @@ class CMakeBuild:
     """None where none is found, and the project does without."""
     summary: str
     notes: tuple[str, ...]
+
+
+def load_project(request: pipeline.Request) -> Settings:
+    """Return the settings of any project, with what CMake builds among the targets where it does. Raises BuildError."""
+    if find_table(request.root) is None or not is_built_by_cmake(request.root):
+        return pipeline.load(request)
+    return load_cmake_project(request, has_setuptools=has_setuptools(request.root))
+
+
+def is_built_by_cmake(root: Path) -> bool:
+    """Return whether the build of the project in ``root`` asks for scikit-build-core. Raises BuildError."""
+    requirements = _read_build_system(root).get("requires", ())
+    return any(re.match(r"scikit[-_.]build[-_.]core\b", str(one), re.IGNORECASE) for one in requirements)
+
+
+def has_setuptools(root: Path) -> bool:
+    """Return whether setuptools builds the project in ``root``, alone or beside CMake. Raises BuildError."""
+    return _read_build_system(root).get("build-backend", "setuptools.build_meta") in _SETUPTOOLS_FRONTS
+
+
+def _read_build_system(root: Path) -> Mapping[str, Any]:
+    system = read_pyproject(root).get("build-system", {})
+    return system if isinstance(system, Mapping) else {}
 
 
 def load_cmake_project(request: pipeline.Request, *, has_setuptools: bool) -> Settings:

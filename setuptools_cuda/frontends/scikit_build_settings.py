@@ -17,6 +17,7 @@ from setuptools_cuda.frontends.cmake_project import (
     PACKAGE_FOLDER,
     CMakeBuild,
     find_missing_requirements,
+    has_setuptools,
     load_cmake_project,
     resolve_cmake_build,
     write_toolkit,
@@ -29,7 +30,6 @@ _OURS: Mapping[str, str] = {
     "CMAKE_CUDA_HOST_COMPILER": "SETUPTOOLS_CUDA_HOST_COMPILER",
     "CMAKE_CUDA_ARCHITECTURES": "SETUPTOOLS_CUDA_ARCHITECTURES",
 }
-_SETUPTOOLS_FRONTS = ("scikit_build_core.setuptools.build_meta", "setuptools.build_meta", "setuptools_cuda.build_meta")
 
 
 def make_settings(*, building: bool, asks_requirements: bool, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _make(root: Path, *, building: bool, asks_requirements: bool, variables: Map
     # Under our own backend, with scikit-build-core's plugin of setuptools, settings reach us past both.
     session = find_session()
     request = pipeline.Request(root, environment, config_settings=dict(session.settings) if session else {})
-    settings = load_cmake_project(request, has_setuptools=_has_setuptools(document))
+    settings = load_cmake_project(request, has_setuptools=has_setuptools(root))
     if not building:
         return {}
     missing = find_missing_requirements(settings, request=request) if asks_requirements else ()
@@ -72,11 +72,6 @@ def _make(root: Path, *, building: bool, asks_requirements: bool, variables: Map
     if settings.project.jobs is not None:
         table["env"]["CMAKE_BUILD_PARALLEL_LEVEL"] = str(settings.project.jobs)
     return table
-
-
-def _has_setuptools(document: Mapping[str, Any]) -> bool:
-    system = document.get("build-system", {})
-    return isinstance(system, Mapping) and system.get("build-backend", "setuptools.build_meta") in _SETUPTOOLS_FRONTS
 
 
 def _list_theirs(document: Mapping[str, Any], *, environment: Environment) -> Iterator[tuple[str, str]]:
