@@ -68,6 +68,8 @@ class Request:
     build_base: Path | None = None
     namespace: str = ""
     """Keeps apart the intermediate files of plans that share a build folder."""
+    version: str = ""
+    """The version of the distribution, '' where it is not known."""
     table: Mapping[str, object] | None = None
     """The table, in place of the one in ``pyproject.toml``."""
 
@@ -145,6 +147,7 @@ def plan(request: Request) -> Planned:
         python=request.python,
         packages=resolve_all_packages(settings, environment=environment),
         environment_flags=read_environment_flags(environment, c=host.c, cxx=host.cxx, link=host.link_cxx),
+        version=request.version,
         python_packages=request.packages,
         sites=list_sites(environment),
         virtual_environment=environment.prefix,
@@ -305,7 +308,8 @@ def _collect(
     ptx = read_ptx_facts(kept, folder=folder.path)
     modules = _render_modules(planned, built=built, ptx=ptx)
     manifest = render_manifest(kept, files=built, ptx=ptx)
-    return BuildResult({**built, **modules}, manifest, dict(failed))
+    texts = {path: text.encode("utf-8") for path, text in kept.texts.items()}
+    return BuildResult({**built, **modules, **texts}, manifest, dict(failed))
 
 
 def _render_modules(

@@ -96,13 +96,17 @@ def wheel(installation: Installation, shared_folder: Path) -> Wheel:
 def test_what_is_installed_is_in_the_wheel_with_its_headers(wheel: Wheel) -> None:
     assert wheel.names("demo") == [
         "__init__.py",
+        "far/away/cmake/far/farConfig.cmake",
         "far/away/libfar.so",
+        "far/away/pkgconfig/far.pc",
         "include/plain.h",
         "include/tools/tools.h",
+        *(f"lib/cmake/{name}/{name}Config.cmake" for name in ("calls", "driver", "runtime", "tools")),
         "lib/libcalls.so",
         "lib/libdriver.so",
         "lib/libruntime.so",
         "lib/libtools.a",
+        *(f"lib/pkgconfig/{name}.pc" for name in ("calls", "driver", "runtime", "tools")),
     ]
     assert re.fullmatch(r"demo-1\.0-py3-none-(linux|manylinux).*\.whl", wheel.path.name)
     assert "tools" in defined_symbols(wheel.files["demo/lib/libtools.a"])

@@ -53,7 +53,12 @@ def test_targets_are_files_of_their_names(wheel: Wheel) -> None:
         *("__init__", "_chosen", "_newest", "_oldest", "_own", "_plain", "_rdc"),
         *("k_chosen", "k_newest", "k_own", "k_plain", "k_rdc"),
     }
-    assert wheel.names("demo/lib") == ["libchosen.a", "libnewest.a", "libown.so", "libplain.so"]
+    assert [name for name in wheel.names("demo/lib") if "/" not in name] == [
+        "libchosen.a",
+        "libnewest.a",
+        "libown.so",
+        "libplain.so",
+    ]
     assert {str(one["target"]) for one in wheel.manifest.values()} >= {"demo._own", "demo.k_own", "own"}
 
 

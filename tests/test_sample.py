@@ -47,7 +47,9 @@ FILES = sorted(
         "sample_pkg/gpu_checks.py",
         "sample_pkg/include/sample/sample.h",
         "sample_pkg/kernels.py",
+        "sample_pkg/lib/cmake/sample/sampleConfig.cmake",
         "sample_pkg/lib/libsample.a",
+        "sample_pkg/lib/pkgconfig/sample.pc",
         "sample_pkg/py.typed",
         *(
             f"sample_pkg-0.1.0.dist-info/{name}"

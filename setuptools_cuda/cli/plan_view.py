@@ -66,6 +66,8 @@ def _files(plan: BuildPlan) -> Iterator[Row]:
         yield row(artifact.kind, artifact.destination)
     for module in plan.kernel_modules:
         yield row("module", module.destination)
+    for destination in plan.texts:
+        yield row("text", destination)
 
 
 def describe(view: PlanView) -> dict[str, object]:
@@ -82,6 +84,7 @@ def describe(view: PlanView) -> dict[str, object]:
         "files": [
             *(_artifact(each) for each in plan.artifacts),
             *(_file("module", each.destination, target=each.module) for each in plan.kernel_modules),
+            *(_file("text", path, target=each.name) for each in plan.shipped for path in (each.cmake, each.pkgconfig)),
         ],
         "notes": list(view.notes),
         "warnings": list(plan.warnings),

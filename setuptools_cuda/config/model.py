@@ -73,7 +73,7 @@ Format = Literal["ptx", "cubin", "fatbin", "ltoir"]
 DeviceCompiler = Literal["nvcc", "nvrtc", "nvvm", "llvm"]
 USES = (
     "Packages that bring include folders, libraries and defines: torch, numpy, pybind11, nanobind, cutlass, "
-    "cudnn, nccl, and those that other distributions add."
+    "cudnn, nccl, distributions that ship libraries of such a table, and what other distributions add."
 )
 
 

@@ -94,6 +94,7 @@ class CudaProject:
             config_settings=dict(self._session.settings) if self._session else {},
             declared=self.declared(limited_api=limited_api),
             packages=packages,
+            version=str(self.dist.metadata.get_version()),
         )
 
     @property
@@ -195,6 +196,6 @@ class Build:
 
 
 def other_destinations(plan: BuildPlan) -> tuple[str, ...]:
-    """Return the paths in the wheel of kernel modules, images, libraries and headers, sorted."""
+    """Return the paths in the wheel of kernel modules, images, libraries and what comes with those, sorted."""
     files = {one.destination for one in plan.artifacts if one.kind != "extension" and one.destination}
-    return tuple(sorted(files | {module.destination for module in plan.kernel_modules}))
+    return tuple(sorted({*files, *plan.texts, *(module.destination for module in plan.kernel_modules)}))

@@ -55,6 +55,6 @@ def _written_by_hand(files: Mapping[str, Path | bytes], *, tree: Tree) -> Iterat
         if isinstance(made, bytes) and there.is_file() and MARK not in there.read_bytes()[:2000]:
             yield Problem(
                 Code.DUPLICATE_OUTPUT,
-                f"the kernel module {name} would replace a module of the same name that was not generated",
+                f"the generated file {name} would replace a file of the same name that was not generated",
                 fix=("give one of them another name",),
             )

@@ -16,6 +16,7 @@ from setuptools_cuda.plan.libraries import in_link_order, plan_library
 from setuptools_cuda.plan.linking import CUDA_PREFIX
 from setuptools_cuda.plan.options import below_root, check_places, launcher_of
 from setuptools_cuda.plan.places import Places
+from setuptools_cuda.plan.shipped import render_files
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import BuildPlan, Job
 from setuptools_cuda.resolution.architecture_codes import describe_codes
@@ -73,6 +74,8 @@ def _finish(settings: Settings, *, planning: Planning) -> BuildPlan:
         launcher=launcher_of(settings.project, toolchain=facts.toolchain),
         clang_words=_clang_words(facts),
         facts=_manifest_facts(facts),
+        shipped=tuple(planning.shipped),
+        texts=dict(file for one in planning.shipped for file in render_files(one, version=facts.version)),
     )
 
 

@@ -39,6 +39,8 @@ class Facts:
     packages: Mapping[str, Package] = field(default_factory=dict)
     environment_flags: Flags = field(default_factory=Flags)
     """What the variables ``NVCC_FLAGS``, ``CUDAFLAGS``, ... add, after all flags of the table."""
+    version: str = ""
+    """The version of the distribution that is built, '' where it is not known."""
     python_packages: frozenset[str] | None = None
     """Packages that the front-end puts into the wheel; None where it does not know."""
     sites: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from setuptools_cuda.plan.linking import (
     plan_device_link,
 )
 from setuptools_cuda.plan.shared_objects import add_closure
+from setuptools_cuda.plan.shipped import describe_shipped, find_unshipped, include_folder
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, HostCommands
 
@@ -45,10 +46,15 @@ def plan_library(library: Library, *, planning: Planning) -> None:
     inherited = tuple(d for built in closure.libraries for d in built.include_dirs)
     includes = tuple(dict.fromkeys((*library.include_dirs, *inherited)))
     if library.type == "interface":
-        planning.libraries[library.name] = BuiltLibrary(library, include_dirs=includes)
+        built = BuiltLibrary(library, include_dirs=includes)
     else:
-        planning.libraries[library.name] = _compile(library, closure=closure, includes=includes, planning=planning)
+        built = _compile(library, closure=closure, includes=includes, planning=planning)
+    planning.libraries[library.name] = built
     _plan_headers(library, planning=planning)
+    planning.problems.extend(find_unshipped(library, closure=closure))
+    cudart = planning.cudart(library, cuda=closure.cuda) if built.has_cuda or library.cudart else "none"
+    shipped = describe_shipped(built, closure=closure, cudart=cudart)
+    planning.shipped.extend((shipped,) if shipped else ())
 
 
 def _compile(library: Library, *, closure: Closure, includes: tuple[str, ...], planning: Planning) -> BuiltLibrary:
@@ -158,8 +164,7 @@ def _plan_artifact(library: Library, *, file: str, cudart: str, planning: Planni
 def _plan_headers(library: Library, *, planning: Planning) -> None:
     if not library.install or not library.headers:
         return
-    parent = library.install.strip("/").rpartition("/")[0]
-    folder = f"{parent}/include" if parent else "include"
+    folder = include_folder(library)
     includes = (*library.include_dirs, *planning.settings.project.include_dirs)
     taken: dict[str, str] = {}
     for header in library.headers:

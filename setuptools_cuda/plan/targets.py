@@ -14,7 +14,7 @@ from setuptools_cuda.plan.effective import SourceOptions, check_standards, is_cu
 from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.linking import BuiltLibrary, Closure
 from setuptools_cuda.plan.options import check_shell_safe
-from setuptools_cuda.plan.values import Artifact, Job, KernelModulePlan
+from setuptools_cuda.plan.values import Artifact, Job, KernelModulePlan, ShippedLibrary
 from setuptools_cuda.resolution.architecture_choice import choose_codes
 from setuptools_cuda.resolution.architecture_words import parse_architectures
 from setuptools_cuda.resolution.values import Code, Package
@@ -36,6 +36,7 @@ class Planning:
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     requirements: dict[str, None] = field(default_factory=dict)
+    shipped: list[ShippedLibrary] = field(default_factory=list)
 
     def sources(self, target: Target, *, closure: Closure) -> tuple[SourceOptions, ...]:
         """Return the options of the target's sources that this build compiles."""

@@ -118,6 +118,35 @@ class KernelModulePlan:
     where: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShippedLibrary:
+    """An installed library, as others link it. Paths are those in the wheel."""
+
+    name: str = field(kw_only=False)
+    type: str
+    folder: str
+    """Where it lies."""
+    file: str = ""
+    """'' for a library of headers alone."""
+    include: str = ""
+    """The folder of its headers, '' where none are shipped."""
+    links: tuple[tuple[str, str], ...] = ()
+    """(name, folder) of other libraries of the wheel that are linked with it, each before those that it needs."""
+    cuda: tuple[str, ...] = ()
+    """Libraries of the toolkit that are linked with it, the runtime included, after ``CUDA::``."""
+    defines: tuple[str, ...] = ()
+
+    @property
+    def cmake(self) -> str:
+        """Return the path of the file that makes it a CMake package."""
+        return f"{self.folder}/cmake/{self.name}/{self.name}Config.cmake"
+
+    @property
+    def pkgconfig(self) -> str:
+        """Return the path of its pkg-config file."""
+        return f"{self.folder}/pkgconfig/{self.name}.pc"
+
+
 @dataclass(frozen=True)
 class BuildPlan:
     """All that a build does, decided before anything runs."""
@@ -143,6 +172,9 @@ class BuildPlan:
     """Where clang finds the toolkit, for tools that read sources as clang does."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """Labelled facts for the manifest: toolkit, host compiler, architectures."""
+    shipped: tuple[ShippedLibrary, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Files that come with shipped libraries, by their path in the wheel."""
 
     def files_of(self, target: str) -> tuple[str, ...]:
         """Return the files of a target's artifacts, relative to the build folder."""

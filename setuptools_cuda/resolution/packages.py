@@ -18,6 +18,7 @@ from setuptools_cuda.resolution.entry_points import (
 )
 from setuptools_cuda.resolution.package_bindings import find_nanobind, find_numpy, find_pybind11
 from setuptools_cuda.resolution.package_nvidia import find_cuda_major, find_cudnn, find_cutlass, find_nccl
+from setuptools_cuda.resolution.package_shipped import find_shipped
 from setuptools_cuda.resolution.package_site import Provider
 from setuptools_cuda.resolution.package_torch import find_torch, find_torch_cuda
 from setuptools_cuda.resolution.values import Package
@@ -94,7 +95,8 @@ def _find(
             return _ask_plugin(plugins[name], environment=environment)
         except BuildError as error:
             return error.problems[0]
-    return _describe_unknown(name, names=(*BUILT_IN, *plugins))
+    shipped = find_shipped(name, environment=environment)
+    return _describe_unknown(name, names=(*BUILT_IN, *plugins)) if shipped is None else shipped
 
 
 def _ask_plugin(point: importlib.metadata.EntryPoint, *, environment: Environment) -> Package | Problem:
@@ -121,5 +123,9 @@ def _describe_unknown(name: str, *, names: Sequence[str]) -> Problem:
         Code.UNKNOWN_PACKAGE,
         f"there is no package {name!r} to use",
         details=(("known", ", ".join(names)),),
-        fix=(*meant, f"others come from distributions with an entry point in {GROUP}, added to build-system.requires"),
+        fix=(
+            *meant,
+            "a distribution that ships libraries has to be among build-system.requires",
+            f"others come from distributions with an entry point in {GROUP}",
+        ),
     )

@@ -162,3 +162,9 @@ class Package:
     cuda_flags: tuple[str, ...] = ()
     minimum_std: str = ""
     version: str = ""
+    cuda: tuple[str, ...] = ()
+    """Libraries of the toolkit that its own need, after ``CUDA::``."""
+    needs_runtime: bool = False
+    """Whether its libraries call the CUDA runtime, which then has to be linked."""
+    requirement: str = ""
+    """What the project must declare for its built files to load, '' where nothing is loaded of it."""

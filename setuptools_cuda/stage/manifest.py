@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.errors import BuildError, Code, Problem
-from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan
+from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan, ShippedLibrary
 from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.demangle import demangle
 from setuptools_cuda.stage.drivers import toolkit_isa
@@ -45,6 +45,7 @@ def render_manifest(plan: BuildPlan, *, files: Mapping[str, Path], ptx: Mapping[
             )
             for artifact in artifacts
         ],
+        "libraries": [_library(shipped) for shipped in sorted(plan.shipped, key=lambda shipped: shipped.name)],
         "kernel_modules": [
             _module(module, ptx=ptx) for module in sorted(plan.kernel_modules, key=lambda module: module.module)
         ],
@@ -106,6 +107,19 @@ def _artifact(artifact: Artifact, *, size: int, isa: tuple[int, int], toolkit: R
         "size": size,
         "rdc": artifact.rdc,
         "cudart": artifact.cudart or None,
+    }
+
+
+def _library(shipped: ShippedLibrary) -> dict[str, object]:
+    return {
+        "name": shipped.name,
+        "type": shipped.type,
+        "folder": shipped.folder,
+        "path": shipped.file or None,
+        "include": shipped.include or None,
+        "links": [name for name, _ in shipped.links],
+        "cuda": list(shipped.cuda),
+        "defines": list(shipped.defines),
     }
 
 
