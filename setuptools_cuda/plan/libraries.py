@@ -18,7 +18,7 @@ from setuptools_cuda.plan.linking import (
     plan_device_link,
 )
 from setuptools_cuda.plan.shared_objects import add_closure
-from setuptools_cuda.plan.shipped import describe_shipped, find_unshipped, include_folder
+from setuptools_cuda.plan.shipped import describe_shipped, include_folder
 from setuptools_cuda.plan.targets import Planning
 from setuptools_cuda.plan.values import Artifact, HostCommands
 
@@ -51,7 +51,6 @@ def plan_library(library: Library, *, planning: Planning) -> None:
         built = _compile(library, closure=closure, includes=includes, planning=planning)
     planning.libraries[library.name] = built
     _plan_headers(library, planning=planning)
-    planning.problems.extend(find_unshipped(library, closure=closure))
     cudart = planning.cudart(library, cuda=closure.cuda) if built.has_cuda or library.cudart else "none"
     shipped = describe_shipped(built, closure=closure, cudart=cudart)
     planning.shipped.extend((shipped,) if shipped else ())

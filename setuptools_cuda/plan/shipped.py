@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from setuptools_cuda.config.model import Cudart, Library
-from setuptools_cuda.errors import Code as ErrorCode
-from setuptools_cuda.errors import Problem
 from setuptools_cuda.plan.linking import STATIC_RUNTIME, BuiltLibrary, Closure
 from setuptools_cuda.plan.values import ShippedLibrary
 from setuptools_cuda.resolution.cuda_libraries import order_libraries
@@ -29,7 +27,8 @@ def include_folder(library: Library) -> str:
 def describe_shipped(built: BuiltLibrary, *, closure: Closure, cudart: Cudart) -> ShippedLibrary | None:
     """Return what is shipped of a library, None where nothing is; ``cudart`` is what its code calls for.
 
-    A shared library has in it what it links. Of a static one the user links that.
+    A shared library has in it what it links. A static one has in it what is not shipped by itself; the rest the
+    user links.
     """
     library = built.library
     folder = (library.install or "").strip("/")
@@ -53,21 +52,6 @@ def _list_shipped(closure: Closure) -> Iterator[tuple[str, str]]:
         folder = (built.library.install or "").strip("/")
         if folder and (built.file or built.library.headers):
             yield built.library.name, folder
-
-
-def find_unshipped(library: Library, *, closure: Closure) -> Iterator[Problem]:
-    """Yield a problem for each archive that an installed one needs and the wheel does not have."""
-    if library.type != "static" or not library.install:
-        return
-    for built in closure.libraries:
-        if built.file and not built.library.install:
-            name = built.library.name
-            yield Problem(
-                ErrorCode.CONFLICT,
-                f"it is shipped and links {name!r}, which is not: whoever links it would miss that",
-                where=f"{library.where}.link",
-                fix=(f"add 'install' to {name!r}, or its sources to this library",),
-            )
 
 
 def render_files(shipped: ShippedLibrary, *, version: str) -> Iterator[tuple[str, str]]:
