@@ -101,7 +101,9 @@ def test_named_steps_are_the_only_ones(tmp_path: Path) -> None:
 
 
 def test_an_unknown_step_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
-    error = fail(make_settings(tmp_path, toolchain_steps=("pth", "wheels")), make_environment(tmp_path))
+    origins = {"toolchain-steps": Origin("pyproject", "tool.setuptools-cuda.toolchain-steps")}
+    settings = make_settings(tmp_path, toolchain_steps=("pth", "wheels"), origins=origins)
+    error = fail(settings, make_environment(tmp_path))
     assert [problem.code for problem in error.problems] == [Code.BAD_VALUE, Code.BAD_VALUE]
     assert "toolchain-steps: there is no step 'pth'; did you mean 'path'?" in str(error)
     assert "did you mean 'wheel'?" in str(error)
