@@ -106,7 +106,7 @@ def run_python(file: Path, *, cwd: Path, env: Mapping[str, str]) -> str:
 
 
 def test_there_are_blocks_of_every_kind() -> None:
-    assert {block.language for block in BLOCKS} == {"toml", "python", "cpp", "cmake", "console", "text"}
+    assert {block.language for block in BLOCKS} == {"toml", "python", "cpp", "cmake", "console", "text", "yaml"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -154,6 +154,8 @@ def test_tables_load(block: Block, tmp_path: Path) -> None:
     for file in map(example_of, patterns):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
+    for folder in (folder for one in [table, *targets] for folder in one.get("include-dirs", ())):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     settings = parse_settings(table, root=tmp_path, environment=Environment(variables={}, cwd=tmp_path))
     assert len(settings.targets) == len(targets)
     assert settings.warnings == ()
