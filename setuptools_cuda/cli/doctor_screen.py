@@ -58,7 +58,9 @@ def _toolchain(diagnosis: Diagnosis) -> Iterator[Row]:
         yield row("identity", toolchain.identity[:16])
     if diagnosis.requirements:
         asked = ", ".join(diagnosis.requirements)
-        yield row("from pip", f"{asked} (an isolated build with the backend setuptools_cuda.build_meta asks for it)")
+        yield row(
+            "from pip", f"{asked} (an isolated build asks for it, with setuptools_cuda.build_meta or scikit-build-core)"
+        )
 
 
 def _device(device: DeviceTools, *, compilers: tuple[str, ...]) -> Iterator[Row]:

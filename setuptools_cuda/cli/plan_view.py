@@ -42,7 +42,7 @@ def lay_out(view: PlanView, *, commands: bool) -> Screen:
     """Return what a person sees of the plan."""
     plan = view.planned.plan
     asked = ", ".join(view.requirements) or "nothing"
-    where = "by an isolated build with the backend setuptools_cuda.build_meta"
+    where = "by an isolated build, with setuptools_cuda.build_meta or scikit-build-core"
     return (
         Section("plan", (row("folder", str(view.planned.request.root)), row("summary", plan.summary))),
         Section("from pip", (row(f"{asked} ({where})"),)),
