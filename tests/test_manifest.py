@@ -10,9 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from setuptools_cuda.errors import BuildError
 from setuptools_cuda.plan.values import Artifact, BuildPlan
 from setuptools_cuda.resolution.values import Code
-from setuptools_cuda.stage.manifest import render_manifest
+from setuptools_cuda.stage.manifest import merge_manifests, render_manifest
 from tests.kernels_support import architecture, plan_module, read_facts, write_images
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs/reference/manifest.md"
@@ -185,3 +186,24 @@ def properties(part: object) -> set[str]:
 def test_the_reference_has_every_key_and_no_other() -> None:
     rows = re.findall(r"^\| `([a-z_]+)` \|", REFERENCE.read_text("utf-8"), re.MULTILINE)
     assert set(rows) == properties(schema())
+
+
+def test_manifests_of_one_wheel_become_one(tmp_path: Path) -> None:
+    """One alone stays as it is, and of two each keeps its own, in order."""
+    text = render(tmp_path)
+    assert merge_manifests({"a": text}) == text
+    empty = {**json.loads(text), "toolkit": None, "host_compiler": None, "architectures": []}
+    parts = [{**empty, key: json.loads(text)[key]} for key in ("artifacts", "libraries", "kernel_modules")]
+    for number, part in enumerate(parts):
+        kept = ("artifacts", "libraries", "kernel_modules")[number]
+        part.update({key: [] for key in ("artifacts", "libraries", "kernel_modules") if key != kept})
+    parts[1] |= {key: FACTS[key] for key in FACTS}
+    merged = merge_manifests({str(number): json.dumps(part) for number, part in enumerate(parts)})
+    assert json.loads(merged) == json.loads(text)
+
+
+def test_two_toolkits_in_one_wheel_are_refused(tmp_path: Path) -> None:
+    text = render(tmp_path)
+    other = text.replace("13.0.88", "13.5.37")
+    with pytest.raises(BuildError, match="differ in their toolkit"):
+        merge_manifests({"a": text, "b": other})

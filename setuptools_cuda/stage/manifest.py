@@ -53,16 +53,20 @@ def render_manifest(plan: BuildPlan, *, files: Mapping[str, Path], ptx: Mapping[
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
+_LISTS = {"artifacts": "path", "libraries": "name", "kernel_modules": "module"}
+"""The lists in a manifest, with the key that each is sorted by."""
+
+
 def merge_manifests(texts: Mapping[str, str]) -> str:
     """Return one manifest of several, by their names. Raises BuildError (CONFLICT) for two toolkits in one wheel."""
     contents = {name: json.loads(texts[name]) for name in sorted(texts)}
-    merged: dict[str, object] = {"schema": SCHEMA, "artifacts": [], "kernel_modules": []}
+    merged: dict[str, object] = {"schema": SCHEMA}
     for key in ("toolkit", "host_compiler", "architectures"):
         said = {json.dumps(one[key], sort_keys=True): name for name, one in contents.items() if one[key]}
         if len(said) > 1:
             raise BuildError(_describe_two(key, said))
         merged[key] = json.loads(next(iter(said), "null")) or ([] if key == "architectures" else None)
-    for key, order in (("artifacts", "path"), ("kernel_modules", "module")):
+    for key, order in _LISTS.items():
         merged[key] = sorted((row for one in contents.values() for row in one[key]), key=lambda row: str(row[order]))
     return json.dumps(merged, indent=2, sort_keys=True) + "\n"
 
