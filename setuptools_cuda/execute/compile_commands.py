@@ -45,7 +45,7 @@ def _describe(job: Job, *, plan: BuildPlan, names: Names) -> Iterator[dict[str, 
         wanted = [output if word == "{out}" else word for word in argv if word not in _UNWANTED]
         arguments = names.replaced(wanted)
         file = arguments[arguments.index("-c") + 1]
-    elif job.kind in {"cuda", "device"} and PurePosixPath(job.inputs[0]).suffix == _CUDA:
+    elif job.kind in {"cuda", "device"} and job.inputs and PurePosixPath(job.inputs[0]).suffix == _CUDA:
         file = names.path(job.inputs[0]) if job.inputs[0].startswith("{") else job.inputs[0]
         words = (*_architecture(job), *translate(names.replaced(argv)), *names.replaced(plan.clang_words))
         arguments = [*_CLANG, *words, "-c", file, "-o", output]
