@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from inspect_support import tools_installation
 from sample_support import ROOT, copy_of_sample, run
 
 STABLE = sys.version_info >= (3, 11)
@@ -72,6 +73,35 @@ def sample_wheel(sample_build: Path) -> Path:
 
 def test_the_wheel_has_the_stable_tag(sample_wheel: Path) -> None:
     assert sample_wheel.name == f"sample_pkg-0.1.0-{TAG}-linux_x86_64.whl"
+
+
+def test_the_stable_abi_is_kept(sample_wheel: Path, shared_folder: Path, our_wheel: Path) -> None:
+    if not STABLE:  # the limited API of 3.11 is not there to be kept to
+        assert "abi3" not in sample_wheel.name
+        return
+    tools = tools_installation(shared_folder, our_wheel)
+    done = tools.run("-m", "abi3audit", "--strict", "--report", sample_wheel, cwd=shared_folder)
+    assert done.status == 0, done.output
+    (audited,) = json.loads(done.output)["specs"][str(sample_wheel)]["wheel"]
+    assert (audited["name"], audited["result"]["is_abi3_baseline_compatible"]) == ("_native.abi3.so", True)
+    assert audited["result"]["baseline"] == "3.11"
+
+
+def test_the_manifest_says_what_is_in_the_files(sample_wheel: Path, shared_folder: Path, our_wheel: Path) -> None:
+    tools = tools_installation(shared_folder, our_wheel)
+    done = tools.run("-m", "setuptools_cuda", "inspect", "--json", sample_wheel, cwd=shared_folder)
+    assert done.status == 0, done.output
+    keys = ("size", "least_driver", "rdc", "cudart")
+    files = json.loads(done.output)["files"]
+    read = {file["path"]: (file["architectures"], *(file[key] for key in keys)) for file in files}
+    with zipfile.ZipFile(sample_wheel) as archive:
+        manifest = json.loads(archive.read("sample_pkg-0.1.0.dist-info/setuptools_cuda.json"))
+    said = {
+        artifact["path"]: ({**artifact["architectures"], "lto": []}, *(artifact[key] for key in keys))
+        for artifact in manifest["artifacts"]
+        if artifact["kind"] != "header"
+    }
+    assert read == said
 
 
 def test_the_wheel_holds_exactly_this(sample_wheel: Path) -> None:

@@ -195,7 +195,9 @@ class TestSubCommand:
             "demo/kernels.py",
             "demo/kernels_images/src/saxpy.compute_80.ptx",
             "demo/kernels_images/src/saxpy.sm_80.cubin",
+            "demo/lib/cmake/saxpy/saxpyConfig.cmake",
             "demo/lib/libsaxpy.a",
+            "demo/lib/pkgconfig/saxpy.pc",
         ]
         assert command.get_output_mapping() == {}
         command.editable_mode = True

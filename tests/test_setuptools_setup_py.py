@@ -61,7 +61,9 @@ class TestClasses:
             "demo/__init__.py",
             "demo/kernels.py",
             "demo/kernels_images/src/saxpy.compute_80.ptx",
+            "demo/lib/cmake/saxpy/saxpyConfig.cmake",
             "demo/lib/libsaxpy.a",
+            "demo/lib/pkgconfig/saxpy.pc",
         ]
         assert "demo-1.0.dist-info/setuptools_cuda.json" in names
 

@@ -72,7 +72,8 @@ class TestWheel:
         wheel = project / "dist" / str(name)
         assert wheel.name == f"demo-1.0-{python_tag}-{python_tag}-linux_x86_64.whl"
         images = [f"demo/kernels_images/src/saxpy.{one}" for one in ("compute_80.ptx", "sm_80.cubin")]
-        library = ["demo/include/saxpy.h", "demo/lib/libsaxpy.a"]
+        found_by = ["demo/lib/cmake/saxpy/saxpyConfig.cmake", "demo/lib/pkgconfig/saxpy.pc"]
+        library = ["demo/include/saxpy.h", "demo/lib/libsaxpy.a", *found_by]
         assert wheel_names(wheel) == sorted(
             [*INFO, "demo/__init__.py", f"demo/_native{suffix}", "demo/kernels.py", *images, *library]
         )

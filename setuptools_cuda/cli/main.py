@@ -18,6 +18,7 @@ from setuptools_cuda.cli import (
     inspect,
     kernel_module,
     merge_manifests,
+    new,
     plan,
     repair_args,
 )
@@ -33,6 +34,7 @@ COMMANDS: tuple[Callable[[SubParsers], None], ...] = (
     cache.add_parser,
     inspect.add_parser,
     repair_args.add_parser,
+    new.add_parser,
     kernel_module.add_parser,
     merge_manifests.add_parser,
 )
