@@ -24,6 +24,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def matrix(session: nox.Session) -> None:
+    """Build sample_pkg on every Python with the oldest and the newest setuptools: a quick part of the tests."""
+    session.install("uv", "pip")
+    session.run("python", "tests/matrix_pythons.py", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     session.install("-e", ".[lint]")
     session.run("ruff", "check")
@@ -78,3 +85,10 @@ def inspect_wheels(session: nox.Session) -> None:
     session.run(*command, *wheels, "spconv-cu126==2.3.8")
     found = sorted(str(path) for path in Path(folder).glob("*.whl"))
     session.run("python", "benchmarks/inspect_wheels.py", *found, *session.posargs)
+
+
+@nox.session
+def cibuildwheel(session: nox.Session) -> None:
+    """Build, repair and test sample_pkg in a container; tests/cibuildwheel/run.py says what it needs."""
+    session.install("-e", ".[inspect]", "cibuildwheel", "auditwheel", "abi3audit")
+    session.run("python", "tests/cibuildwheel/run.py", *session.posargs)

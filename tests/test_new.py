@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 from keys_support import keys_installation
+from scikit_build_support import scikit_installation
 from setuptools_support import Installation
 
 from setuptools_cuda.cli.main import main
 from setuptools_cuda.cli.new import TEMPLATES, find_package
 from setuptools_cuda.errors import BuildError
 
-NATIVE = [name for name in TEMPLATES if name != "kernels"]
+OTHERS = ("kernels", "scikit-build-core")
+NATIVE = [name for name in TEMPLATES if name not in OTHERS]
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +43,11 @@ def test_extensions(template: str, installation: Installation, tmp_path: Path) -
     assert installation.succeed("-c", code, cwd=tmp_path / "installed") == "x and y differ in length\n"
     code = "import my_first; print(my_first.saxpy(1.0, [], []))"
     assert installation.succeed("-c", code, cwd=tmp_path / "installed") == "[]\n"
+
+
+def test_scikit_build_core(shared_folder: Path, our_wheel: Path, tmp_path: Path) -> None:
+    _, said = build("scikit-build-core", installation=scikit_installation(shared_folder, our_wheel), folder=tmp_path)
+    assert said.startswith(("2 * [1, 2] + [3, 4] = [5.0, 8.0]", "built and imported, but not run on a GPU: "))
 
 
 def test_kernels(installation: Installation, tmp_path: Path) -> None:

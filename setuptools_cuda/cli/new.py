@@ -19,8 +19,9 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "cython": ("every", "saxpy", "cython"),
     "c-api": ("every", "saxpy", "c-api"),
     "kernels": ("every", "kernels"),
+    "scikit-build-core": ("every", "saxpy", "nanobind", "scikit-build-core"),
 }
-"""The folders of package data that a project is made of, by the template's name."""
+"""The folders of package data that a project is made of, by the template's name; a later one's file counts."""
 _FOLDER = Path(__file__).parent / "templates"
 _SUFFIX = ".in"
 # https://packaging.python.org/en/latest/specifications/name-normalization/
