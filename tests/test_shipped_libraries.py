@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -200,12 +201,17 @@ def test_errors_of_who_links(change: tuple[str, str], said: str, installation: I
     assert (done.status, said in done.output) == (1, True), done.output
 
 
-def test_an_archive_that_would_be_missed(installation: Installation, tmp_path: Path) -> None:
+def test_an_archive_holds_those_that_are_not_shipped(installation: Installation, tmp_path: Path) -> None:
     base = MAKER.index('name = "maker_base"')
     table = MAKER[:base] + MAKER[base:].replace('install = "maker/lib"\n', "", 1)
     files = {"pyproject.toml": pyproject(table, packages='["maker"]'), **MAKER_FILES}
-    done = installation.hook("build_wheel", write_project(tmp_path / "maker", files))
-    assert "it is shipped and links 'maker_base', which is not" in done.output
+    wheel = installation.wheel(write_project(tmp_path / "maker", files))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extract("maker/lib/libmaker_scale.a", tmp_path)
+    listed = subprocess.run(
+        ["ar", "t", tmp_path / "maker/lib/libmaker_scale.a"], capture_output=True, text=True, check=True
+    )
+    assert len(listed.stdout.splitlines()) == 2
 
 
 def install(root: Path, manifest: str) -> Environment:
