@@ -83,16 +83,17 @@ def parse_arguments() -> argparse.Namespace:
 def measure(names: Sequence[str], *, options: Options) -> Iterator[Outcome]:
     """Print each row when it is known, and yield it."""
     for name in names:
-        outcomes = list(ROWS[name](options))
-        if not outcomes:
-            print(f"{name}: not measured, PyTorch is missing (--torch-python)\n")
-        for outcome in outcomes:
+        found = False
+        for outcome in ROWS[name](options):
+            found = True
             print(f"{outcome.what}, against {outcome.against}" if outcome.against else outcome.what)
             for line in outcome.lines:
                 print(f"    {line}")
             state = "good" if outcome.good else "MISSED"
             print(f"    {state}: {outcome.shown}, at most {outcome.limit}\n", flush=True)
             yield outcome
+        if not found:
+            print(f"{name}: not measured, PyTorch is missing (--torch-python)\n")
 
 
 def main() -> int:
