@@ -17,12 +17,18 @@ from measure import Command, Peer
 from workloads import Sources, render_table
 
 SETUP = """\
-from setuptools import setup
-from torch.utils.cpp_extension import BuildExtension, CUDAExtension
 import glob
+import os
+from setuptools import setup
+from torch.utils import cpp_extension
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+# PyTorch's CPU build does not look at the variable, and lacks two libraries of those that it names.
+cpp_extension.CUDA_HOME = os.environ["CUDA_HOME"]
+native = CUDAExtension("_native", ["bind.cpp", *sorted(glob.glob("src/*.cu"))], include_dirs=["inc"])
+native.libraries = [name for name in native.libraries if name not in ("c10_cuda", "torch_cuda")]
 setup(
     name="bench", version="1", packages=[],
-    ext_modules=[CUDAExtension("_native", ["bind.cpp", *sorted(glob.glob("src/*.cu"))], include_dirs=["inc"])],
+    ext_modules=[native],
     cmdclass={"build_ext": BuildExtension},
 )
 """

@@ -59,7 +59,7 @@ def test_sccache_and_the_server_that_it_leaves_running(sccache: dict[str, str], 
 def test_missing_launcher_is_told(pip_toolchain_environment: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(BuildError) as caught:
         build(tmp_path / "one", Path("/usr/bin/no-such-launcher"), variables=pip_toolchain_environment)
-    assert "install no-such-launcher, or put it on PATH" in str(caught.value)
+    assert "there is no program 'no-such-launcher' on PATH" in str(caught.value)
 
 
 def make_job(*argv: str, launched: bool = True) -> Job:

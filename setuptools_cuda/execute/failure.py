@@ -11,8 +11,6 @@ from setuptools_cuda.errors import Code, Problem
 from setuptools_cuda.execute.fields import read_fields
 from setuptools_cuda.execute.memory import was_out_of_memory
 
-_NOT_STARTED = 127
-"""The status of a program that could not be started, as shells give it."""
 LINES = 20
 """Lines of a compiler's output that a message shows, from its first error on."""
 _ERROR = re.compile(
@@ -83,8 +81,6 @@ def _classify(record: dict[str, Any], *, output: str) -> tuple[Code, str, tuple[
     if was_out_of_memory(int(record["status"]), output=output):
         return _describe_lack(title, attempts=int(record["attempts"]))
     fix = tuple(hint for pattern, hint in HINTS if pattern.search(output))
-    if int(record["status"]) == _NOT_STARTED and output.startswith(f"{record['argv'][0]}: "):
-        fix = (f"install {record['argv'][0]}, or put it on PATH", *fix)
     if record["kind"] in {"link", "device-link", "archive"}:
         return Code.LINK_FAILED, f"{title} does not link", fix
     return Code.COMPILE_FAILED, f"{record['source'] or title} does not compile", fix
