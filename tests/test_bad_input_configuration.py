@@ -46,7 +46,7 @@ def installation(shared_folder: Path, our_wheel: Path) -> Installation:
         ),
         pytest.param(
             TABLE + KERNELS.replace("*.cu", "*.cuda"),
-            ["kernel-module[0].sources: 'kernels/*.cuda' matches no file", "at the folder of pyproject.toml"],
+            ["kernel-module[0].sources: 'kernels/*.cuda' matches no file", "patterns begin at the project's folder, "],
             id="pattern-without-match",
         ),
         pytest.param(

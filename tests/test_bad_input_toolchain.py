@@ -161,9 +161,9 @@ def test_a_library_of_cuda_that_the_toolkit_lacks(installation: Installation, tm
     text = pyproject(EXTENSION + 'link = ["CUDA::cufft", "CUDA::cublas_static"]\n')
     project = write_project(tmp_path / "project", {"pyproject.toml": text, **EXTENSION_FILES})
     told = [
-        "the toolkit has no CUDA::cufft, CUDA::cublas_static",
+        "the toolkit has no CUDA::cufft, CUDA::cublas_static, CUDA::cublasLt_static",
         "libcufft.so",
-        "pip install 'cuda-toolkit[cufft]==13.0.*', or add that to build-system.requires",
+        "pip install 'cuda-toolkit[cufft,culibos]==13.0.*', or add that to build-system.requires",
         "NVIDIA's wheels have no such static library",
     ]
     refuse(installation, project, told=told)

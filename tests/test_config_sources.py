@@ -132,7 +132,9 @@ def test_a_missing_source_is_told_with_the_nearest_name(tmp_path: Path) -> None:
     assert [problem.code.slug for problem in problems] == ["missing-source"] * 3 + ["no-match"]
     assert problems[0].fix[0].startswith("did you mean 'src/")
     assert problems[2].fix == ("write 'src/*.cu' for the files in it",)
-    assert problems[3].fix == ("patterns begin at the folder of pyproject.toml; '**' goes into folders, '*' does not",)
+    assert problems[3].fix == (
+        f"patterns begin at the project's folder, {tmp_path}; '**' goes into folders, '*' does not",
+    )
 
 
 def test_an_exclude_without_a_match_is_a_warning(tmp_path: Path) -> None:

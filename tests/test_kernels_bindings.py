@@ -93,7 +93,7 @@ def test_a_kernel_by_its_names(key: int | str, module: types.ModuleType) -> None
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("scale", "0 kernels are named 'scale', of: saxpy, void ns::scale<float"), ("", "0 kernels are named")],
+    [("scale", "no kernel is named 'scale', of: saxpy, void ns::scale<float"), ("", "no kernel is named")],
 )
 def test_a_name_that_no_kernel_has(key: str, said: str, module: types.ModuleType) -> None:
     with pytest.raises(KeyError, match=said):

@@ -145,6 +145,15 @@ def test_what_is_in_the_cache_is_not_compiled_again(tmp_path: Path, installation
     assert first.files[ptx] == second.files[ptx]
 
 
+@shows("project.report")
+def test_a_report_lies_in_the_folder_that_is_named(tmp_path: Path, installation: Installation) -> None:
+    table = f'{HEAD}architectures = ["80"]\nreport = "said"\n{KERNELS}'
+    project = write_demo(tmp_path, {**FILES, "pyproject.toml": table})
+    wheel = made_wheel(installation, project)
+    assert sorted(path.name for path in (project / "said").iterdir()) == ["report.html", "report.json"]
+    assert not [name for name in wheel.files if "report" in name]
+
+
 WITHOUT = """
 required = false
 {words}

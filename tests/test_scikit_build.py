@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from keys_support import shows
 from scikit_build_support import (
     BACKEND,
     EXTENSION_FILES,
@@ -54,6 +55,7 @@ def test_an_unchanged_project_through_pip_without_nvcc(
     assert said == "42\n"
 
 
+@shows("cmake.define")
 def test_what_cmake_is_told(skbuild: Installation, tmp_path: Path) -> None:
     table = (
         '\n[tool.setuptools-cuda]\narchitectures = ["80", "90a", "120-virtual"]\nstd = "c++17"\ncudart = "shared"\n'
@@ -135,6 +137,7 @@ def test_nothing_is_looked_for_where_nothing_is_built(skbuild: Installation, tmp
     assert not (root / "build").exists()
 
 
+@shows("cmake.link")
 def test_the_toolchain_is_asked_for_where_none_is_found(skbuild: Installation, tmp_path: Path) -> None:
     root = project_with(tmp_path / "demo", TABLE + '[tool.setuptools-cuda.cmake]\nlink = ["CUDA::cublas"]\n')
     found, _ = skbuild.made("get_requires_for_build_wheel", root, SETUPTOOLS_CUDA_TOOLCHAIN_STEPS="pip,path")

