@@ -130,6 +130,9 @@ class build_cuda(Command):  # noqa: N801 - a command's class is named as the com
             self.cuda_project.check_top_level(map(self._source_path, build.other_files))
         tree = self._source_tree(folder) if self._in_source_tree else self._wheel_tree(folder)
         stage_others(build, tree=tree)
+        if self.cuda_project.has_cmake:
+            # CMake has put generated modules of its own into the same tree.
+            return
         for name in find_left_over(build, tree=tree, packages=self.cuda_project.packages):
             self._tell_left_over(name, tree=tree)
 
