@@ -17,22 +17,29 @@ def give_instantiations(
 ) -> tuple[tuple[SourceOptions, ...], list[Problem]]:
     """Return the sources with their instantiations, and a problem for each expression that none takes.
 
-    An expression goes to each source in whose text the template's name is a word; to the one CUDA
-    source where there is no other, whose headers may have the template.
+    An expression goes to each source that has a kernel of the template's name; where none has, to
+    each in whose text the name is a word, since a macro may make the kernel; to the one CUDA source
+    where there is no other, whose headers may have the template.
     """
     given: dict[str, list[str]] = {one.source: [] for one in sources}
     cuda = [one.source for one in sources if is_cuda(one.source)]
     problems = []
     for expression in dict.fromkeys(module.instantiate):
         name = template_name(expression)
-        fitting = [source for source in cuda if facts.sources.get(source) and name in facts.sources[source].words]
-        takers = fitting or (cuda if len(cuda) == 1 else [])
+        takers = _find_takers(name, cuda=cuda, facts=facts)
         if not name or not takers:
             problems.append(_describe(module, expression=expression, name=name, cuda=cuda))
         for source in takers:
             given[source].append(expression)
     kept = (replace(one, instantiate=tuple(given[one.source])) if given[one.source] else one for one in sources)
     return tuple(kept), problems
+
+
+def _find_takers(name: str, *, cuda: Sequence[str], facts: Facts) -> Sequence[str]:
+    about = {source: facts.sources[source] for source in cuda if source in facts.sources}
+    having = [source for source, fact in about.items() if name in fact.kernels]
+    naming = [source for source, fact in about.items() if name in fact.words]
+    return having or naming or (cuda if len(cuda) == 1 else [])
 
 
 def template_name(expression: str) -> str:
