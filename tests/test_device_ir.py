@@ -75,6 +75,44 @@ def test_the_choice_by_dialect_and_architecture(project: Project, source: str) -
         assert compiler_of(planned) == ("nvvm" if architecture in taken else "llvm")
 
 
+def test_ir_of_rustc_with_a_version_goes_to_llvm_for_its_layout_unless_nvvm_is_named(project: Project) -> None:
+    text = (DATA / "rust.ll").read_text("utf-8")
+    version = "!nvvmir.version = !{!900}\n!900 = !{i32 2, i32 0}\n"
+    project.write({"k/versioned.ll": f"{text}\n{version}"})
+    assert compiler_of(project.plan("k/versioned.ll", architectures="120")) == "llvm"
+    words = {"device_compiler": "nvvm", "formats": ["ptx"]}
+    assert "90 is below" in project.refuse("k/versioned.ll", architectures="90", **words)
+    # NVIDIA's 13.0 takes another data layout than its own; newer releases say themselves that they do not.
+    assert "wave" in entries(project.build("k/versioned.ll", architectures="100", **words)["k.py"])
+
+
+@pytest.mark.parametrize("lost", ["target datalayout", "target triple"])
+def test_ir_without_a_line_that_nvvm_wants_goes_to_llvm(project: Project, lost: str) -> None:
+    lines = (DATA / "typed.ll").read_text("utf-8").splitlines(keepends=True)
+    project.write({"k/bare.ll": "".join(line for line in lines if not line.startswith(lost))})
+    assert compiler_of(project.plan("k/bare.ll", architectures="80 120")) == "llvm"
+    assert "wave" in entries(project.build("k/bare.ll", formats=["ptx"])["k.py"])
+    message = project.refuse("k/bare.ll", device_compiler="nvvm")
+    assert f"no '{lost}' is there" in message
+    assert f'or add, near the top, {lost} = "' in message
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ('target triple = "x86_64-unknown-linux-gnu"', "it is IR for x86_64-unknown-linux-gnu"),
+        ('target triple = "nvptx-nvidia-cuda"', "it is IR for nvptx-nvidia-cuda"),
+        ('target datalayout = "e-p:32:32-i64:64"', "pointers of 32 bits"),
+    ],
+)
+def test_ir_for_another_machine_is_refused(project: Project, line: str, word: str) -> None:
+    text = f"{line}\ndefine ptx_kernel void @wave() {{\n  ret void\n}}\n"
+    project.write({"k/other.ll": text})
+    assert word in project.refuse("k/other.ll")
+    (project.root / "k" / "other.bc").write_bytes(binding.parse_assembly(text).as_bitcode())
+    assert word in project.refuse("k/other.bc", formats=["ptx"])
+
+
 def test_one_old_architecture_among_new_ones_decides(project: Project) -> None:
     assert compiler_of(project.plan("k/opaque.ll", architectures="100 120")) == "nvvm"
     assert compiler_of(project.plan("k/opaque.ll", architectures="90 120")) == "llvm"
@@ -135,6 +173,11 @@ def test_ir_that_is_broken_is_told_with_the_compilers_words(project: Project) ->
 def test_ir_without_a_kernel_is_refused(project: Project) -> None:
     project.write({"k/none.ll": "define void @helper() {\n  ret void\n}\n"})
     assert "k/none.ll holds no kernel" in project.refuse("k/none.ll", device_compiler="llvm")
+    text = (DATA / "typed.ll").read_text("utf-8").replace("!nvvm.annotations", "!others")
+    message = project.write({"k/none.ll": text}).refuse("k/none.ll", formats=["ptx"])
+    assert "'k/none.ll' has no kernel" in message
+    assert "calling convention ptx_kernel" in message
+    assert "__global__" not in message
 
 
 def test_options_that_have_a_meaning_for_ir_are_passed_and_others_named(project: Project) -> None:

@@ -9,7 +9,14 @@ from device_support import DATA
 
 from setuptools_cuda.errors import BuildError, Code
 from setuptools_cuda.resolution.device_compilers import find_nvvm_refusal
-from setuptools_cuda.resolution.device_sources import SourceFacts, parse_bitcode, parse_ir, parse_ptx_head, read_sources
+from setuptools_cuda.resolution.device_sources import (
+    SourceFacts,
+    parse_bitcode,
+    parse_cuda,
+    parse_ir,
+    parse_ptx_head,
+    read_sources,
+)
 from setuptools_cuda.resolution.values import Architecture
 
 
@@ -119,3 +126,15 @@ def test_the_words_of_cuda_sources_are_read_where_they_are_asked_for(tmp_path: P
     (tmp_path / "k.cu").write_text("template <class T> __global__ void scale(T* x) {}")
     assert read_sources(["k.cu"], root=tmp_path) == {}
     assert "scale" in read_sources([], root=tmp_path, words=["k.cu", "gone.cu"])["k.cu"].words
+
+
+def test_a_kernel_is_told_from_a_word() -> None:
+    text = """\
+// __global__ void old() {}
+template <class T> static __global__ void __launch_bounds__(128, 2) scale(T* x, T a) { other(x); }
+__global__ void many(
+    float scaled, int (&shift)[3]);
+"""
+    kernels = parse_cuda(text).kernels
+    assert {"scale", "many"} <= kernels
+    assert kernels.isdisjoint({"old", "other", "scaled", "shift", "x"})

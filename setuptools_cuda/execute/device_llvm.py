@@ -18,6 +18,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from setuptools_cuda.execute.device_program import FailedCompileError, check_resolved, run_program, write_text
+from setuptools_cuda.resolution.device_sources import FOR_GPUS, describe_foreign
 
 TRIPLE = "nvptx64-nvidia-cuda"
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)$", re.MULTILINE)
@@ -52,6 +53,9 @@ def _compile(source: str, *, cpu: str, libdevice: Path) -> str:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     module = _parse(binding, source)
+    foreign = describe_foreign(module.triple, layout=module.data_layout)
+    if foreign:
+        raise FailedCompileError(f"{source} is not for GPUs: {foreign}\n{FOR_GPUS}")
     _link_libdevice(binding, module, libdevice=libdevice)
     module.triple = TRIPLE
     target = binding.Target.from_triple(TRIPLE)

@@ -27,8 +27,8 @@ from setuptools_cuda.execute.nvvm_kernels import keep_kernels
 _HINTS = {
     3: "the IR needs a line such as !nvvmir.version = !{!0} with !0 = !{i32 2, i32 0}",
     6: "libNVVM has an LLVM of its own, and this is not the dialect of IR that it reads for this architecture",
-    9: "the data layout is not that of libNVVM: take the line 'target datalayout' out, "
-    'or let device-compiler = "llvm" compile the source',
+    9: "the data layout may not be that of libNVVM (NVVM IR Specification, Data Layout): "
+    'let device-compiler = "llvm" compile the source, or write libNVVM\'s',
 }
 """What nvvmResult values mean for who wrote the IR (nvvm.h): IR_VERSION_MISMATCH, INVALID_IR, COMPILATION."""
 

@@ -13,7 +13,7 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.resolution.architecture_codes import describe_codes
 from setuptools_cuda.resolution.catalogue import CATALOGUE
 from setuptools_cuda.resolution.device_compilers import READS, find_nvvm_refusal, list_candidates, list_tools, reads
-from setuptools_cuda.resolution.device_sources import SourceFacts
+from setuptools_cuda.resolution.device_sources import NVVM_LINES, SourceFacts
 from setuptools_cuda.resolution.device_tools import LLVMLITE, LLVMLITE_REQUIREMENT
 from setuptools_cuda.resolution.values import Architecture, Code, Release
 
@@ -143,6 +143,8 @@ def _describe_refused(
     fix = ["let device-compiler = \"llvm\" compile it, which takes any LLVM IR (it needs llvmlite: the extra 'llvm')"]
     if about.kind == "ir" and about.nvvm_version is None:
         fix.append("or write NVVM IR by hand or by a generator for it: a line !nvvmir.version = !{!0}, typed pointers")
+    elif about.lacks:
+        fix.append("or add, near the top, " + " and ".join(NVVM_LINES[name] for name in about.lacks))
     elif about.kind == "ir" and about.pointers in {"opaque", "mixed"}:
         fix.append("or write it with typed pointers (float*), which serve every architecture")
         fix.append("or ask for architectures from 100 on alone")

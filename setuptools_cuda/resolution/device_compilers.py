@@ -109,11 +109,18 @@ def find_nvvm_refusal(facts: SourceFacts, *, numbers: Iterable[int]) -> str | No
     if facts.nvvm_version[0] != NVVM_IR_MAJOR:
         major, minor = facts.nvvm_version
         return f"libNVVM takes version 2 of NVVM IR, and this says {major}.{minor} in !nvvmir.version"
+    if facts.lacks:
+        return f"libNVVM takes only IR with the lines 'target datalayout' and 'target triple'; no {_or(facts.lacks)}"
     old = sorted({number for number in numbers if number < FIRST_OPAQUE})
     if facts.pointers in {"opaque", "mixed"} and old:
         shown = ", ".join(map(str, old))
-        return f"libNVVM takes opaque pointers (ptr) for architectures from {FIRST_OPAQUE} on; {shown} is below"
+        verb = "is" if len(old) == 1 else "are"
+        return f"libNVVM takes opaque pointers (ptr) for architectures from {FIRST_OPAQUE} on; {shown} {verb} below"
     return None
+
+
+def _or(words: Sequence[str]) -> str:
+    return " or ".join(repr(word) for word in words) + " is there"
 
 
 def list_tools(compiler: str, *, formats: Collection[str], linked: bool = False) -> tuple[str, ...]:

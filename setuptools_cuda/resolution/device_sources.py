@@ -19,6 +19,7 @@ from setuptools_cuda.resolution.values import Architecture
 Kind = Literal["ir", "bitcode", "ptx", "text"]
 Pointers = Literal["typed", "opaque", "mixed", "none"]
 
+FOR_GPUS = "have it made for nvptx64-nvidia-cuda (rustc --target nvptx64-nvidia-cuda, clang --cuda-device-only)"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 """How bitcode begins: the raw format, and the wrapper of Apple's tools (LLVM "Bitcode File Format")."""
 _STRING_OR_COMMENT = re.compile(r'"[^"\n]*"|;[^\n]*')
@@ -27,11 +28,24 @@ _TYPED = re.compile(r"[\w\])}>]\s*(?:addrspace\(\s*\d+\s*\)\s*)?\*")
 _OPAQUE = re.compile(r"(?<![\w%@!.$#-])ptr(?![\w.$:-])")
 _VERSION_LIST = re.compile(r"^!nvvmir\.version\s*=\s*!\{\s*!(\d+)", re.MULTILINE)
 _LAYOUT = re.compile(r'^target\s+datalayout\s*=\s*"([^"]*)"', re.MULTILINE)
+_TRIPLE = re.compile(r'^target\s+triple\s*=\s*"([^"]*)"', re.MULTILINE)
 _NVVM_LAYOUT = "e-p:64:64:64-i1:8:8"
+NVVM_LINES = {
+    "target datalayout": 'target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128'
+    '-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"',
+    "target triple": 'target triple = "nvptx64-nvidia-cuda"',
+}
+"""The lines that libNVVM wants ("NVVM IR Specification", chapters "Data Layout" and "Target Triple")."""
+_SHORT_POINTERS = re.compile(r"(?:^|-)p:32:")
+_ANY_MACHINE = ("nvptx64", "unknown")
+"""How triples begin of IR that can be for GPUs; generators that set none write 'unknown-unknown-unknown'."""
 _PTX_VERSION = re.compile(r"\A\s*\.version\s+(\d+)\.(\d+)", re.ASCII)
 _PTX_TARGET = re.compile(r"\s*\.target\s+sm_(\d+)([af]?)\b", re.ASCII)
 _PTX_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CUDA_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_KERNEL_HEAD = re.compile(r"\b__global__\b([^{;]*)")
+_CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 
 @dataclass(frozen=True)
@@ -43,13 +57,17 @@ class SourceFacts:
     nvvm_version: tuple[int, int] | None = None
     """The ``!nvvmir.version`` of IR, as (2, 0); None where it has none, as IR of clang and rustc."""
     nvvm_layout: bool = True
-    """Whether the data layout is the one that libNVVM knows, or left out."""
+    """Whether the data layout is the one that libNVVM knows."""
+    lacks: tuple[str, ...] = ()
+    """The lines of IR that libNVVM wants and that are not there, as 'target triple'."""
     isa: tuple[int, int] = (0, 0)
     """The ``.version`` of PTX."""
     target: Architecture | None = None
     """The ``.target`` of PTX."""
     words: frozenset[str] = frozenset()
     """The identifiers of CUDA C++, read where template instantiations are asked for."""
+    kernels: frozenset[str] = frozenset()
+    """Those of ``words`` that stand before a '(' in the head of a ``__global__`` function: its name, and attributes."""
 
     @property
     def dialect(self) -> str:
@@ -86,9 +104,15 @@ def read_sources(sources: Iterable[str], *, root: Path, words: Iterable[str] = (
     raise_if_any(problems)
     for source in dict.fromkeys(words):
         if source not in found and (root / source).is_file():
-            text = (root / source).read_text("utf-8", "replace")
-            found[source] = SourceFacts("text", words=frozenset(_WORD.findall(text)))
+            found[source] = parse_cuda((root / source).read_text("utf-8", "replace"))
     return found
+
+
+def parse_cuda(text: str) -> SourceFacts:
+    """Return the words of CUDA C++, and which of them are names of kernels, as far as no macro hides them."""
+    code = _CUDA_COMMENT.sub(" ", text)
+    kernels = {name for head in _KERNEL_HEAD.findall(code) for name in _CALLED.findall(head)}
+    return SourceFacts("text", words=frozenset(_WORD.findall(text)), kernels=frozenset(kernels))
 
 
 def parse_ir(data: bytes, source: str) -> SourceFacts:
@@ -96,13 +120,30 @@ def parse_ir(data: bytes, source: str) -> SourceFacts:
     if data.startswith(_BITCODE):
         raise BuildError(_bad(source, "it holds LLVM bitcode", fix=("give it the suffix .bc",)))
     text = data.decode("utf-8", "replace")
-    layout = _LAYOUT.search(text)
+    layout, triple = _LAYOUT.search(text), _TRIPLE.search(text)
+    foreign = describe_foreign(triple[1] if triple else "", layout=layout[1] if layout else "")
+    if foreign:
+        raise BuildError(_bad(source, foreign, fix=(FOR_GPUS,)))
+    lines = {"target datalayout": layout, "target triple": triple}
     code = _STRING_OR_COMMENT.sub(" ", text)
     typed, opaque = _TYPED.search(code) is not None, _OPAQUE.search(code) is not None
     pointers: Pointers = "mixed" if typed and opaque else "typed" if typed else "opaque" if opaque else "none"
     return SourceFacts(
-        "ir", pointers, _find_nvvm_version(code), nvvm_layout=layout is None or layout[1].startswith(_NVVM_LAYOUT)
+        "ir",
+        pointers,
+        _find_nvvm_version(code),
+        nvvm_layout=layout is not None and layout[1].startswith(_NVVM_LAYOUT),
+        lacks=tuple(name for name, line in lines.items() if line is None),
     )
+
+
+def describe_foreign(triple: str, *, layout: str) -> str:
+    """Return why IR with this target triple and data layout is for another machine than a GPU; '' where it is not."""
+    if triple and not triple.startswith(_ANY_MACHINE):
+        return f"it is IR for {triple}, by its target triple"
+    if _SHORT_POINTERS.search(layout):
+        return "its data layout has pointers of 32 bits, and GPUs of today have those of 64"
+    return ""
 
 
 def parse_bitcode(data: bytes, source: str) -> SourceFacts:
