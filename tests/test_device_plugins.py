@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from device_support import DATA, Project, entries
 
+from setuptools_cuda import pipeline
+
 PLUGIN = """\
 class Copier:
     suffixes = {".tile"}
@@ -71,3 +73,36 @@ def test_a_source_that_the_plug_in_does_not_read(project: Project) -> None:
     project.write({"k/b.other": ""})
     message = project.refuse("k/*", device_compiler="copier")
     assert "no device compiler that is named reads k/b.other" in message
+
+
+@pytest.mark.parametrize(
+    ("project_words", "override"),
+    [
+        ({}, {"target": "k", "sources": ["k/a.tile"], "device-compiler": "copier"}),
+        ({"device-compiler": "copier"}, {"target": "k", "sources": ["k/a.tile"]}),
+    ],
+)
+def test_an_override_adds_its_sources(
+    project: Project, project_words: dict[str, object], override: dict[str, object]
+) -> None:
+    table = {
+        "toolchain-steps": ["wheel"],
+        "architectures": ["80"],
+        **project_words,
+        "kernel-module": [{"module": "k", "sources": ["k/typed.ll"]}],
+        "override": [override],
+    }
+    project.copy("typed.ll")
+    planned = pipeline.plan(pipeline.Request(project.root, project.environment, table=table))
+    assert "k: k/a.tile is compiled by copier" in planned.plan.notes
+
+
+def test_a_match_may_name_it_for_sources_of_the_module(project: Project) -> None:
+    table = {
+        "toolchain-steps": ["wheel"],
+        "architectures": ["80"],
+        "kernel-module": [{"module": "k", "sources": ["k/*"]}],
+        "override": [{"match": "k/*.tile", "device-compiler": "copier"}],
+    }
+    planned = pipeline.plan(pipeline.Request(project.root, project.environment, table=table))
+    assert "k: k/a.tile is compiled by copier" in planned.plan.notes

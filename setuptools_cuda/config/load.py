@@ -95,6 +95,7 @@ def parse_settings(
     given = read_external(config_settings, environment=environment, report=report)
     project, origins = _read_project(table, given=given, report=report)
     reader = _Reader(table, declared, FileTree(root), report)
+    reader.name_compiler(project.device_compiler)
     settings = Settings(
         root=root,
         project=project,
@@ -152,6 +153,13 @@ def _model_words(values: Mapping[str, object]) -> dict[str, Any]:
     return dict(values)
 
 
+def _list_compilers(overrides: object) -> Iterator[str]:
+    for one in overrides if isinstance(overrides, (list, tuple)) else ():
+        name = one.get("device-compiler") if isinstance(one, Mapping) else None
+        if isinstance(name, str):
+            yield name
+
+
 class _Reader:
     """Reads the arrays of tables, and keeps count of what later checks can rely on."""
 
@@ -162,8 +170,14 @@ class _Reader:
         self._declared = declared
         self._report = report
         self.tree = tree
+        # Those of overrides are wanted before their tables are read, which speak of targets.
+        self._compilers = set(_list_compilers(table.get(OVERRIDE.name)))
         self.nameless: set[ScopeName] = set()
         self.sources_known = True
+
+    def name_compiler(self, name: str | None) -> None:
+        """Note that the project names a device compiler."""
+        self._compilers |= {name} if name else set()
 
     def targets(self, scope: Scope, model: type[AnyTarget]) -> tuple[AnyTarget, ...]:
         """Return the targets of one kind: those of the table, then those of Python."""
@@ -195,7 +209,9 @@ class _Reader:
     def _target(self, table: TableValues, *, model: type[AnyTarget]) -> AnyTarget:
         target = model(**_model_words(table.values), where=table.place.text)
         before = len(self._report.problems)
-        expanded = expand_target(target, place=table.place, tree=self.tree, report=self._report)
+        expanded = expand_target(
+            target, place=table.place, tree=self.tree, report=self._report, compilers=self._compilers
+        )
         self._count(table, before=before)
         if table.whole:
             self._report.problems.extend(find_target_contradictions(expanded))
@@ -213,7 +229,14 @@ class _Reader:
             override = Override(**_model_words(table.values), where=table.place.text)
             before = len(self._report.problems)
             target = by_title.get(override.target or "")
-            expanded = expand_override(override, target=target, place=table.place, tree=self.tree, report=self._report)
+            expanded = expand_override(
+                override,
+                target=target,
+                place=table.place,
+                tree=self.tree,
+                report=self._report,
+                compilers=self._compilers,
+            )
             made.append(expanded)
             self._count(table, before=before)
             if table.whole:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeVar
 
 from setuptools_cuda.config.findings import Finding, Report, shorten
 from setuptools_cuda.config.globs import FileTree, find_files, is_wild, normalise
 from setuptools_cuda.config.keys import EXTENSION, KERNEL_MODULE, LIBRARY, Scope, ScopeName
-from setuptools_cuda.config.model import Extension, Library, Override, Target
+from setuptools_cuda.config.model import Extension, KernelModule, Library, Override, Target
 from setuptools_cuda.config.tables import Place, plain
 from setuptools_cuda.errors import Code
 
@@ -105,10 +105,15 @@ def scope_of(target: Target) -> Scope:
     return LIBRARY if isinstance(target, Library) else KERNEL_MODULE
 
 
-def expand_target(target: AnyTarget, *, place: Place, tree: FileTree, report: Report) -> AnyTarget:
-    """Return the target with files in place of globs; ``patterns`` keeps the sources as written."""
+def expand_target(
+    target: AnyTarget, *, place: Place, tree: FileTree, report: Report, compilers: Collection[str] = ()
+) -> AnyTarget:
+    """Return the target with files in place of globs; ``patterns`` keeps the sources as written.
+
+    ``compilers`` are the device compilers that the project or an override names.
+    """
     expander = Expander(tree, place, report)
-    sources = expander.sources(target.sources, suffixes=_suffixes_of(target))
+    sources = expander.sources(target.sources, suffixes=_suffixes_of(target, compilers=compilers))
     expanded = dataclasses.replace(
         target,
         patterns=target.sources,
@@ -120,20 +125,28 @@ def expand_target(target: AnyTarget, *, place: Place, tree: FileTree, report: Re
     return expanded
 
 
-def _suffixes_of(target: Target) -> tuple[str, ...]:
-    """Return the suffixes that a target's sources may have; () for any, where a plug-in compiles them."""
-    named = getattr(target, "device_compiler", None)
-    if named is not None and named not in KERNEL_MODULE.keys["device-compiler"].offered:
-        return ()
-    return SUFFIXES[scope_of(target).name]
+def _suffixes_of(target: Target, *, compilers: Collection[str]) -> tuple[str, ...]:
+    """Return the suffixes that a target's sources may have; () for any, where a plug-in may compile them."""
+    scope = scope_of(target)
+    if isinstance(target, KernelModule):
+        named = {*compilers, *([target.device_compiler] if target.device_compiler else [])}
+        if named - set(scope.keys["device-compiler"].offered):
+            return ()
+    return SUFFIXES[scope.name]
 
 
 def expand_override(
-    override: Override, *, target: Target | None, place: Place, tree: FileTree, report: Report
+    override: Override,
+    *,
+    target: Target | None,
+    place: Place,
+    tree: FileTree,
+    report: Report,
+    compilers: Collection[str] = (),
 ) -> Override:
     """Return the override with files in place of the globs that add to, or take from, ``target``."""
     expander = Expander(tree, place, report)
-    known = SUFFIXES[scope_of(target).name] if target else SUFFIXES["extension"]
+    known = _suffixes_of(target, compilers=compilers) if target else SUFFIXES["extension"]
     return dataclasses.replace(
         override,
         sources=expander.sources(override.sources, suffixes=known),
