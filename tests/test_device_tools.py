@@ -48,6 +48,14 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(root=tmp_path, project=Project(toolchain_steps=("root-env", "wheel")))
 
 
+def test_wheels_of_cuda_12_are_told_to_be_none(tmp_path: Path, settings: Settings) -> None:
+    (tmp_path / "site" / "nvidia" / "cuda_nvrtc" / "lib").mkdir(parents=True)
+    environment = environment_of(tmp_path, tmp_path / "site")
+    tools, (candidate,) = search_device_tools(settings, environment=environment, needs=("nvrtc",))
+    assert tools is None
+    assert "wheels of CUDA 12 or older, which make up no toolkit" in candidate.verdict
+
+
 def test_the_wheels_of_one_release(tmp_path: Path, settings: Settings) -> None:
     site = write_wheels(tmp_path / "site", nvrtc="13.0.88", nvvm="13.0.88", runtime="13.0.96")
     environment = environment_of(tmp_path, site)

@@ -10,6 +10,7 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.device_compilers import Wanted
 from setuptools_cuda.resolution.device_tools import LLVMLITE, DeviceTools, search_device_tools
 from setuptools_cuda.resolution.pip_step import render_install_hint
+from setuptools_cuda.resolution.search import plan_steps
 from setuptools_cuda.resolution.values import Candidate, Toolchain
 
 
@@ -59,8 +60,10 @@ def _describe_none(
 ) -> Problem:
     width = max((len(each.where) for each in candidates), default=0)
     looked = "\n".join(f"{each.where:<{width}}  {each.verdict}" for each in candidates)
+    steps = ", ".join(step.name for step in plan_steps(settings, environment=environment)) or "it names none"
     hint = render_install_hint(settings, environment=environment)
-    install = (f"{hint} (with build isolation: add that to build-system.requires)",) if hint else ()
+    install = f"{hint} (with build isolation: add that to build-system.requires)" if hint else ""
+    by_hand = f"install a toolkit within `cuda` = {settings.project.cuda!r} and point CUDA_HOME at it, or widen `cuda`"
     in_place_of_nvcc = "nvrtc" in wanted.tools and not wanted.prefers_nvcc
     why = (("why", "there is no C++ compiler, which nvcc needs, so that NVRTC is to compile .cu"),)
     host = ("or install a C++ compiler (Debian, Ubuntu: apt-get install g++), for nvcc",)
@@ -69,7 +72,7 @@ def _describe_none(
         f"no device compiler for kernel module {wanted.first!r}: it needs {', '.join(sorted(wanted.tools))}",
         details=(
             *(why if in_place_of_nvcc else ()),
-            ("looked at", looked or "nothing: toolchain-steps names no step"),
+            ("looked at", looked or f"nothing was there to look at, by toolchain-steps: {steps}"),
         ),
-        fix=(*install, *(host if in_place_of_nvcc else ()), "setuptools-cuda doctor shows the whole search"),
+        fix=(install or by_hand, *(host if in_place_of_nvcc else ()), "setuptools-cuda doctor shows the whole search"),
     )

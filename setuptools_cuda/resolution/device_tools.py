@@ -44,6 +44,7 @@ _PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 TOOLS = tuple(_PLACES)
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.(\d+)\.(\d+)")
 _CUDA_VERSION = re.compile(rb"#define\s+CUDA_VERSION\s+(\d+)")
+_OLD_WHEELS = "wheels of CUDA 12 or older, which make up no toolkit; those of CUDA 13 and newer do"
 # CCCL has versions of its own. nvJitLink, which cuda-toolkit does not pin, is looked at by itself.
 _ANY_RELEASE = frozenset({"nvjitlink", "cccl"})
 
@@ -135,6 +136,7 @@ def search_device_tools(
     """
     wanted = [name for name in needs if name != LLVMLITE]
     search = _Search(wanted, settings.project.cuda, toolchain.release if toolchain else None)
+    search.candidates.extend(_find_old_wheels(settings, environment=environment))
     lite = find_llvmlite(environment)
     if LLVMLITE in needs and lite is None:
         search.candidates.append(Candidate("wheel", "llvmlite", None, "not in this build environment"))
@@ -157,7 +159,7 @@ def _complete(
     release = home.release or find_release(home.root, tools=tools)
     if release is None:
         raise ValueError("a home that was chosen has a release")
-    versions = {**_read_versions(home.root)}
+    versions = _read_versions(home.root)
     if lite is not None:
         tools, versions[LLVMLITE] = {**tools, LLVMLITE: lite[0]}, lite[1]
     return DeviceTools(
@@ -282,6 +284,14 @@ def _look_at_variables(environment: Environment) -> Iterator[_Home]:
     if found is not None:
         origin = Origin("environment", f"{found[0]}={found[1]}")
         yield _Home((environment.cwd / found[1]).resolve(), "root-env", origin)
+
+
+def _find_old_wheels(settings: Settings, *, environment: Environment) -> Iterator[Candidate]:
+    """Yield the wheels of CUDA 12 and older, which are no toolkit: each has a folder of its own."""
+    if any(step.name in {"wheel", "pip"} for step in plan_steps(settings, environment=environment)):
+        for place in (Path(folder) / "nvidia" / "cuda_nvrtc" for folder in environment.search_path):
+            if place.is_dir():
+                yield Candidate("wheel", str(place), None, _OLD_WHEELS)
 
 
 def _look_at_wheels(search_path: Sequence[str]) -> Iterator[_Home]:
