@@ -160,11 +160,18 @@ def test_driver_versions(value: int | str, expected: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [9, "9", "sm_90", "9.0a", "90a", "", "9.", ".0", "-9.0", "\u0669.\u0660", (9,), (9, 0, 0), 9.0, None]
+    "value",
+    [9, "9", "sm_90", "9.0a", "90a", "", "9.", ".0", "-9.0", "\u0669.\u0660", (9,), (9, 0, 0), ("9", "0"), 9.0, None],
 )
 def test_what_is_no_compute_capability(value: object, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"is no version such as \(9, 0\), 90 or"):
         held("sm_90", tmp_path=tmp_path).image_for(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["580.65", (580, 65), 580065])
+def test_the_number_of_a_driver_release_is_no_cuda_version(value: object, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is no CUDA version such as 13\.0; is it that of the driver's release"):
+        held("sm_90", tmp_path=tmp_path).image_for(90, value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [13, 580, "580.65.06", "13", 13.0])

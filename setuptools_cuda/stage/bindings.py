@@ -94,7 +94,8 @@ def _source(file: KernelFile, *, images: KernelImages, folder: str) -> Iterator[
         if kernel.attribute:
             yield f'\n    {kernel.attribute}: Kernel\n    """{_escaped(kernel.demangled)}."""\n'
     yield f'\n\nclass _Images_{attribute}(KernelImages):\n    """The images of {shown}."""\n\n'
-    yield f"    kernels: _Kernels_{attribute}\n\n\n"
+    yield "    if TYPE_CHECKING:\n\n        @property\n"
+    yield f"        def kernels(self) -> _Kernels_{attribute}: ...\n\n\n"
     yield f"{attribute} = _Images_{attribute}(\n    {_text(file.source)},\n"
     for artifact, image in zip(file.images, images.images, strict=True):
         yield from _image(image, artifact=artifact, folder=folder)

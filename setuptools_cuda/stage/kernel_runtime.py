@@ -35,15 +35,20 @@ class KernelImages(_Value):
     """The kernels of one source, and the images that hold them."""
 
     source: str
-    kernels: Kernels
     images: tuple[Image, ...]
+    _kernels: Kernels
 
     def __init__(self, source: str, *images: Image, kernels: Kernels) -> None:
         """Hold them; no file is read."""
-        self._set(source=source, kernels=kernels, images=images)
+        self._set(source=source, images=images, _kernels=kernels)
 
     def __repr__(self) -> str:
         return f"KernelImages({self.source!r}, {self.kernels}, {self.images})"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Return its kernels: a property, so that each source can have a type of its own for them."""
+        return self._kernels
 
     @property
     def ptx(self) -> str:
@@ -79,6 +84,8 @@ class KernelImages(_Value):
         release: tuple[int, int] | None = None
         if driver is not None:
             release = parse_version(driver, whole=1000, part=10, example='(13, 0), 13000 or "13.0"')
+            if release >= (100, 0):
+                raise ValueError(f"{driver!r} is no CUDA version such as 13.0; is it that of the driver's release?")
         best, best_rank = None, (False, 0, 0, False)
         for image, code in self._serving(capability):
             rank = (*code.rank, image.format != "fatbin")
@@ -104,7 +111,7 @@ class KernelImages(_Value):
         except ImportError as error:
             advice = "pip install 'cuda-core[cu13]' (or cu12, as your driver is)"
             raise ImportError(f"to load the kernels of {self.source}: {advice}; now: {error}") from error
-        gpu = device if isinstance(device, Device) else Device(device)
+        gpu = Device(device) if device is None or isinstance(device, int) else device
         major, minor = gpu.compute_capability
         image = self.image_for((major, minor), cuda.cuDriverGetVersion()[1])
         load = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx, "fatbin": ObjectCode.from_fatbin}
@@ -157,7 +164,7 @@ def parse_version(value: tuple[int, int] | int | str, *, whole: int, part: int, 
         number = int(value) if value.isdecimal() else value
     if isinstance(number, int) and number >= whole:
         return number // whole, number % whole // part
-    if isinstance(value, tuple) and value.__len__() == 2:
+    if isinstance(value, tuple) and [type(part) for part in value] == [int, int]:
         return value
     raise ValueError(f"{value!r} is no version such as {example}")
 
