@@ -46,7 +46,7 @@ from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.init_functions import check_init_functions
 from setuptools_cuda.stage.manifest import render_manifest
 from setuptools_cuda.stage.ptx import PtxFacts, read_ptx_facts
-from setuptools_cuda.stage.serves import check_kernels, check_planned_serves, check_serves
+from setuptools_cuda.stage.serves import check_calls, check_kernels, check_planned_serves, check_serves
 from setuptools_cuda.targets import Declared
 
 FOLDER = "setuptools-cuda"
@@ -323,6 +323,7 @@ def _render_modules(
     for module in planned.plan.kernel_modules:
         images = make_images(module, ptx=ptx, files=built, toolkit=toolkit.release)
         problems.extend(check_kernels(module, ptx=ptx))
+        problems.extend(check_calls(module, ptx=ptx))
         problems.extend(check_serves(module, images=images))
         texts[module.destination] = render_bindings(module, images=images).encode("utf-8")
     raise_if_any(problems)

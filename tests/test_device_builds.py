@@ -130,6 +130,20 @@ class TestNvrtc:
         assert "k/bad.cu does not compile" in message
         assert 'identifier "y" is undefined' in message
 
+    @pytest.mark.parametrize(
+        ("line", "word"),
+        [
+            ("#include <cstdint>", "include <cuda/std/cstdint> and the like"),
+            ("#include <vector>", 'let device-compiler = "nvcc" compile the source'),
+            ("void host() {}", "put such code under #ifndef __CUDACC_RTC__"),
+        ],
+    )
+    def test_what_is_for_the_host_is_told_with_what_helps(self, project: Project, line: str, word: str) -> None:
+        project.write({"k/host.cu": f"{line}\n__global__ void f() {{}}\n"})
+        message = project.refuse("k/host.cu", device_compiler="nvrtc", formats=["ptx"])
+        assert word in message
+        assert "nvidia-cuda-cccl" not in message
+
     def test_images_are_the_same_in_any_folder(self, tmp_path: Path) -> None:
         made = []
         for name in ("one", "another folder"):
@@ -164,6 +178,12 @@ class TestInstantiate:
         files = project.build("t.cu", instantiate=["scale<float>"], device_compiler="nvcc")
         assert entries(files["k.py"]) == ["_Z5scaleIfEvPT_S0_"]
 
+    def test_a_word_in_another_source_makes_no_template_of_it(self, project: Project) -> None:
+        other = 'extern "C" __global__ void other(float* x, float scale) { *x *= scale; }\n'
+        project.write({"k/t.cu": TEMPLATES, "k/other.cu": other})
+        files = project.build("k/*.cu", instantiate=["scale<float>"], formats=["ptx"])
+        assert sorted(entries(files["k.py"])) == ["_Z5scaleIfEvPT_S0_", "other"]
+
     def test_a_template_in_a_header_is_of_the_one_source(self, project: Project) -> None:
         project.write({"k/only.cu": '#include "t.cuh"\n', "k/t.cuh": TEMPLATES})
         files = project.build("k/only.cu", instantiate=["scale<float>"])
@@ -187,6 +207,28 @@ class TestInstantiate:
 
 
 class TestDeviceLink:
+    @pytest.mark.parametrize(
+        ("formats", "word"),
+        [
+            (["ptx", "cubin"], "no source of the kernel module defines that function"),
+            (["ptx"], "'linked' calls twice(float), which no source of the module defines"),
+        ],
+    )
+    def test_a_function_that_no_source_has_is_told_so(self, project: Project, formats: list[str], word: str) -> None:
+        project.write({"k/a.cu": CALLER, "k/b.cu": "__device__ int other() { return 1; }\n"})
+        message = project.refuse("k/*.cu", device_link="build", device_compiler="nvrtc", formats=formats)
+        assert word in message
+        assert "set rdc" not in message
+
+    @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
+    def test_ptx_alone_that_calls_another_source_is_not_shipped(self, project: Project, compiler: str) -> None:
+        project.environment = Project(project.root, path=HOST_PATH).environment
+        project.write({"k/a.cu": CALLER})
+        words = {"architectures": "80-virtual", "device_compiler": compiler, "formats": ["ptx"]}
+        message = project.refuse("k/a.cu", **words)
+        assert "'k/a.cu' calls twice(float), which it does not define" in message
+        assert 'device-link = "build"' in message
+
     @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
     def test_calls_between_sources_become_one_image(self, project: Project, compiler: str) -> None:
         project.environment = Project(project.root, path=HOST_PATH).environment

@@ -20,20 +20,43 @@ _ERROR = re.compile(
 )
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 _FREE = "free some space where the project and where TMPDIR (else /tmp) lies, and build again"
+_BY_NVCC = 'or let device-compiler = "nvcc" compile the source (it needs a C++ compiler)'
+# What is searched is the title of the job, a line of its own, and what the compiler said.
 HINTS = (
     (re.compile(r"Unsupported \.version"), "the toolkit mixes releases: install one release of all its wheels"),
     (
-        re.compile(r"nv/target|cuda/std|cub/|thrust/"),
+        re.compile(
+            r'open source file "(?:nv/target|cuda/std/|cub/|thrust/)'
+            r"|(?:nv/target|(?:cuda/std|cub|thrust)/[\w./]+): No such file"
+        ),
         "the toolkit's C++ libraries are missing: add the wheel nvidia-cuda-cccl",
     ),
     (re.compile(r"unsupported GNU version|unsupported clang version"), "set host-compiler to an older compiler"),
     (
-        re.compile(r"Unresolved extern function"),
+        re.compile(r"\A[^\n]+ linked for [^\n]+\n.*Unresolved extern function", re.DOTALL),
+        "no source of the kernel module defines that function: list the source that does, or take the call out",
+    ),
+    (
+        re.compile(r"\A[^\n]+ by ptxas [^\n]+\n.*Unresolved extern function", re.DOTALL),
+        "put the definition into the same file: PTX is not linked with other sources",
+    ),
+    (
+        re.compile(r"\A(?![^\n]+ (?:linked for|by ptxas) ).*Unresolved extern function", re.DOTALL),
         'set rdc = true for the target (for a kernel module: device-link = "build"), so that device code is linked',
     ),
     (
         re.compile(r"_instances\.cu\(\d+\): error|__nv_name_map"),
         "look at `instantiate`: the template may have another name or namespace, or take other arguments",
+    ),
+    (
+        re.compile(
+            r'\A[^\n]+ by nvrtc .*open source file "(?:[a-z_]+|(?:std\w+|assert|limits|math|string)\.h)"', re.DOTALL
+        ),
+        f"NVRTC has no headers of C and C++: include <cuda/std/cstdint> and the like, {_BY_NVCC}",
+    ),
+    (
+        re.compile(r"not allowed in JIT mode"),
+        f"NVRTC compiles no code for the host: put such code under #ifndef __CUDACC_RTC__, {_BY_NVCC}",
     ),
     (
         re.compile(r"(pybind11/\w+|nanobind/\w+|numpy/\w+|torch/\w+)\.h: No such file"),
@@ -80,7 +103,7 @@ def _classify(record: dict[str, Any], *, output: str) -> tuple[Code, str, tuple[
         return Code.DISK_FULL, f"the disk became full while {title} was made", (_FREE,)
     if was_out_of_memory(int(record["status"]), output=output):
         return _describe_lack(title, attempts=int(record["attempts"]))
-    fix = tuple(hint for pattern, hint in HINTS if pattern.search(output))
+    fix = tuple(hint for pattern, hint in HINTS if pattern.search(f"{title}\n{output}"))
     if record["kind"] in {"link", "device-link", "archive"}:
         return Code.LINK_FAILED, f"{title} does not link", fix
     return Code.COMPILE_FAILED, f"{record['source'] or title} does not compile", fix

@@ -21,6 +21,9 @@ _VERSION = re.compile(r"\s*\.version\s+(\d{1,4})\.(\d{1,4})(?![\w.])", re.ASCII)
 _TARGET = re.compile(r"\s*\.target\s+([A-Za-z]\w*)", re.ASCII)
 _NAME = r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)"
 _ENTRY = re.compile(rf"(?<![\w$.])\.entry\s+({_NAME})\s*(\([^()]*\))?", re.ASCII)
+_EXTERN = re.compile(rf"\.extern\s+\.func\s*(?:\([^()]*\)\s*)?({_NAME})", re.ASCII)
+_DRIVERS = re.compile(r"vprintf|malloc|free|__assertfail|_*cuda.*")
+"""System calls, which a driver links, and functions of the device runtime (CUDA C++ Programming Guide)."""
 _ENTRY_WORD = re.compile(r"(?<![\w$.])\.entry(?![\w$.])", re.ASCII)
 _BODY_OR_END = re.compile(r"[{;]")
 _PARAMETER = re.compile(
@@ -50,12 +53,14 @@ class PtxFacts:
     """What a PTX file says of itself.
 
     ``isa`` is the version of its instruction set, as (9, 0); ``target`` the first word of
-    ``.target``, as 'sm_90a'; ``kernels`` are in the order of the text.
+    ``.target``, as 'sm_90a'; ``kernels`` are in the order of the text. ``missing`` are the functions
+    that it calls, and that neither it nor a driver has.
     """
 
     isa: tuple[int, int]
     target: str
     kernels: tuple[Entry, ...]
+    missing: tuple[str, ...] = ()
 
 
 def read_ptx_facts(plan: BuildPlan, *, folder: Path) -> dict[str, PtxFacts]:
@@ -81,7 +86,9 @@ def parse_ptx(text: str, *, where: str = "") -> PtxFacts:
     if target is None:
         raise _malformed(where, why="no '.target' follows '.version'")
     kernels = {entry.name: entry for entry in _entries(code, where=where)}
-    return PtxFacts((int(version[1]), int(version[2])), target[1], tuple(kernels.values()))
+    isa = int(version[1]), int(version[2])
+    missing = sorted({name for name in _EXTERN.findall(code) if not _DRIVERS.fullmatch(name)})
+    return PtxFacts(isa, target[1], tuple(kernels.values()), tuple(missing))
 
 
 def _entries(code: str, *, where: str) -> Iterator[Entry]:

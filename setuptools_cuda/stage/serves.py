@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.plan.device_links import LINKED
 from setuptools_cuda.plan.values import BuildPlan, KernelModulePlan
 from setuptools_cuda.resolution.values import Release
+from setuptools_cuda.stage.demangle import demangle
 from setuptools_cuda.stage.drivers import gpu_driver, toolkit_isa
 from setuptools_cuda.stage.images import plan_images
 from setuptools_cuda.stage.kernel_runtime import KernelImages, NoImageError, parse_version
 from setuptools_cuda.stage.ptx import PtxFacts
 
+_OF_A_TEMPLATE = ('for a template, name what is wanted of it: instantiate = ["NAME<float>"]',)
+
 
 def check_kernels(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> list[Problem]:
-    """Return a problem for each source in which nvcc found no kernel: its images would be of no use.
+    """Return a problem for each source in which its compiler found no kernel: its images would be of no use.
 
     LTO-IR is left out, since it may hold functions alone, for others to link.
     """
@@ -23,18 +27,54 @@ def check_kernels(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> lis
             Code.BAD_INPUT_FILE,
             f"{file.source!r} has no kernel",
             where=_key(plan, "sources"),
-            details=(
-                ("module", plan.module),
-                ("why", "there is no __global__ function in what nvcc compiled; a template needs an instantiation"),
-            ),
+            details=(("module", plan.module), ("why", _why_none(file.source))),
             fix=(
-                'for a template, name what is wanted of it: instantiate = ["NAME<float>"]',
-                "else write a kernel into it, or leave it out with 'exclude'",
+                *(_OF_A_TEMPLATE if _is_cuda(file.source) else ()),
+                "write a kernel into it, or leave it out with 'exclude'",
             ),
         )
         for file in plan.files
         if not ptx[file.facts].kernels and all(image.format != "ltoir" for image in file.images)
     ]
+
+
+def check_calls(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> list[Problem]:
+    """Return a problem for each source whose PTX calls what nobody defines: no driver would load it.
+
+    ptxas sees that, and does not run where PTX alone is made. LTO-IR is for others to link.
+    """
+    problems = []
+    for file in plan.files:
+        read = {file.facts, *(image.file for image in file.images if image.format == "ptx")}
+        missing = {name for one in read if one in ptx for name in ptx[one].missing}
+        if missing and any(image.format != "ltoir" for image in file.images):
+            problems.append(_describe_missing(plan, source=file.source, missing=sorted(missing)))
+    return problems
+
+
+def _describe_missing(plan: KernelModulePlan, *, source: str, missing: list[str]) -> Problem:
+    linked = source == LINKED
+    what = "no source of the module defines" if linked else "it does not define"
+    others = 'define it in the same file, or let device-link = "build" link the sources of the module'
+    return Problem(
+        Code.BAD_INPUT_FILE,
+        f"{source!r} calls {', '.join(map(demangle, missing))}, which {what}",
+        where=_key(plan, "sources"),
+        details=(("why", "a driver loads no image that calls what is not there"),),
+        fix=("list the source that defines it, or take the call out" if linked else others,),
+    )
+
+
+def _why_none(source: str) -> str:
+    if _is_cuda(source):
+        return "there is no __global__ function in what was compiled; a template needs an instantiation"
+    if source.endswith((".ll", ".bc")):
+        return "no function of it has the calling convention ptx_kernel, or is named in !nvvm.annotations"
+    return "its PTX has no .entry"
+
+
+def _is_cuda(source: str) -> bool:
+    return source.endswith(".cu") or source == LINKED
 
 
 def check_serves(plan: KernelModulePlan, *, images: Mapping[str, KernelImages]) -> list[Problem]:
