@@ -153,6 +153,13 @@ class TestNvrtc:
         assert made[0] == made[1]
 
 
+def test_a_kernel_of_newer_architectures_alone_is_listed(project: Project) -> None:
+    newer = '#if __CUDA_ARCH__ >= 900\nextern "C" __global__ void newer() {}\n#endif\n'
+    project.write({"k/a.cu": f'extern "C" __global__ void any() {{}}\n{newer}'})
+    files = project.build("k/a.cu", architectures="80 90", device_compiler="nvrtc", formats=["ptx"])
+    assert entries(files["k.py"]) == ["any", "newer"]
+
+
 class TestInstantiate:
     NAMES = ("_Z5scaleIdEvPT_S0_", "_Z5scaleIfEvPT_S0_", "_ZN2ns5shiftIiLi3EEEvPT_")
     WORDS = ("scale<float>", "scale<double>", "ns::shift<int, 3>")

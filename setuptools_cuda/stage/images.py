@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from setuptools_cuda.plan.values import Artifact, KernelFile, KernelModulePlan
@@ -12,7 +12,7 @@ from setuptools_cuda.resolution.values import Architecture, Release
 from setuptools_cuda.stage.demangle import demangle, plain_name
 from setuptools_cuda.stage.drivers import COMPRESSION, machine_code_driver, ptx_driver
 from setuptools_cuda.stage.kernel_runtime import Code, Image, Kernel, KernelImages, Kernels
-from setuptools_cuda.stage.ptx import PtxFacts
+from setuptools_cuda.stage.ptx import Entry, PtxFacts
 
 
 def make_images(
@@ -32,10 +32,19 @@ def make_images(
                 )
                 for image in file.images
             ),
-            kernels=Kernels(*_kernels(ptx[file.facts])),
+            kernels=Kernels(*_kernels(_list_entries(file, ptx=ptx))),
         )
         for file in plan.files
     }
+
+
+def _list_entries(file: KernelFile, *, ptx: Mapping[str, PtxFacts]) -> list[Entry]:
+    """Return the kernels of a source: a condition on ``__CUDA_ARCH__`` can make some for newer architectures alone."""
+    read = [file.facts, *(image.file for image in file.images if image.file in ptx)]
+    found: dict[str, Entry] = {}
+    for entry in (entry for name in read for entry in ptx[name].kernels):
+        found.setdefault(entry.name, entry)
+    return list(found.values())
 
 
 def plan_images(files: Iterable[KernelFile], *, isa: tuple[int, int], toolkit: Release) -> dict[str, KernelImages]:
@@ -90,9 +99,9 @@ def _image(artifact: Artifact, *, isa: tuple[int, int], path: Path | None, toolk
     )
 
 
-def _kernels(facts: PtxFacts) -> Iterator[Kernel]:
-    plain = Counter(plain_name(entry.name) for entry in facts.kernels)
-    for entry in facts.kernels:
+def _kernels(entries: Sequence[Entry]) -> Iterator[Kernel]:
+    plain = Counter(plain_name(entry.name) for entry in entries)
+    for entry in entries:
         name = plain_name(entry.name)
         attribute = name if plain[name] == 1 and is_attribute(name) else ""
         yield Kernel(entry.name, *entry.parameters, demangled=demangle(entry.name), attribute=attribute)
