@@ -13,8 +13,8 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.architecture_words import SPELLINGS, Dialect, Word, parse_architectures
 from setuptools_cuda.resolution.entry_points import (
+    ask_plugin,
     check_names,
-    describe_failure,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
@@ -201,12 +201,7 @@ def _ask_plugin(context: StepContext, *, point: importlib.metadata.EntryPoint) -
     wanted = "a callable that takes the context and returns words such as '80,90' or None"
     if not callable(found):
         raise BuildError(describe_nonsense(point, got=found, wanted=wanted))
-    try:
-        answer: object = found(context)
-    except BuildError:
-        raise
-    except Exception as error:  # a plug-in may raise anything
-        raise BuildError(describe_failure(point, error=error)) from error
+    answer = ask_plugin(point, found, context)
     if answer is None:
         return None
     texts = [answer] if isinstance(answer, str) else answer

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.entry_points import (
-    describe_failure,
+    ask_plugin,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
@@ -73,10 +73,7 @@ def _wrap(point: importlib.metadata.EntryPoint) -> DevicePlugin:
         raise BuildError(describe_nonsense(point, got=command, wanted="a function `command(source, architecture)`"))
 
     def call(source: str, architecture: str) -> tuple[str, ...]:
-        try:
-            argv = command(source, architecture)
-        except Exception as error:  # a plug-in may raise anything
-            raise BuildError(describe_failure(point, error=error)) from error
+        argv = ask_plugin(point, command, source, architecture)
         if not isinstance(argv, Sequence) or not all(isinstance(word, str) for word in argv) or "{out}" not in argv:
             raise BuildError(describe_nonsense(point, got=argv, wanted="a list of arguments with '{out}' among them"))
         return tuple(argv)

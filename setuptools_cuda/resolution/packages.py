@@ -11,7 +11,7 @@ from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolution.entry_points import (
-    describe_failure,
+    ask_plugin,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
@@ -105,12 +105,7 @@ def _ask_plugin(point: importlib.metadata.EntryPoint, *, environment: Environmen
     wanted = "a callable that takes the environment and returns a Package or a Problem"
     if not callable(provider):
         raise BuildError(describe_nonsense(point, got=provider, wanted=wanted))
-    try:
-        answer: object = provider(environment)
-    except BuildError:
-        raise
-    except Exception as error:  # a plug-in may raise anything
-        raise BuildError(describe_failure(point, error=error)) from error
+    answer = ask_plugin(point, provider, environment)
     if not isinstance(answer, (Package, Problem)):
         raise BuildError(describe_nonsense(point, got=answer, wanted=wanted))
     return replace(answer, name=point.name) if isinstance(answer, Package) else answer
