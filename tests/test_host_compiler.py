@@ -110,6 +110,10 @@ class TestWhatIsNamed:
         assert (found.launcher, found.path) == (("ccache",), REAL)
         assert found.notes == ("options in CXX (-m64 -pthread) are not handed to nvcc",)
 
+    def test_a_command_may_be_longer_than_the_name_of_a_file(self, tmp_path: Path) -> None:
+        environment = make_environment(tmp_path, CXX=f"{REAL} {'-Wno-odr ' * 999}")
+        assert program(make_settings(tmp_path), environment).path == REAL
+
     def test_a_c_compiler_stands_for_its_sister(self, tmp_path: Path) -> None:
         write_wrapper(tmp_path / "gcc-99", Path("/usr/bin/gcc"))
         sister = write_wrapper(tmp_path / "g++-99", REAL)

@@ -109,6 +109,39 @@ def test_an_unknown_step_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     assert "did you mean 'wheel'?" in str(error)
 
 
+class TestOddValues:
+    """What no path can be is told like any other value, and no exception of Python's."""
+
+    @pytest.mark.parametrize("name", ["NVCC", "CUDA_HOME"])
+    @pytest.mark.parametrize("value", ["/" + "x" * 300, "{tmp}/loop", "{tmp}/nowhere"])
+    def test_one_that_is_set(self, tmp_path: Path, name: str, value: str) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        (tmp_path / "nowhere").symlink_to("gone")
+        variables = {name: value.format(tmp=tmp_path), "PATH": str(write_nvcc(tmp_path / "bin/nvcc", "13.0").parent)}
+        error = fail(make_settings(tmp_path), make_environment(tmp_path, **variables))
+        assert [problem.code for problem in error.problems] == [Code.UNUSABLE_SETTING]
+
+    @pytest.mark.parametrize("value", ["/" + "x" * 300, "{tmp}/loop"])
+    def test_one_that_is_not_taken_gets_its_note(self, tmp_path: Path, value: str) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        write_nvcc(tmp_path / "cuda/bin/nvcc", "13.0")
+        other = value.format(tmp=tmp_path)
+        environment = make_environment(tmp_path, CUDA_HOME=str(tmp_path / "cuda"), CUDA_PATH=other, PATH="/nowhere")
+        (note,) = search_nvcc(make_settings(tmp_path), environment=environment).notes
+        assert note.startswith(f"CUDA_PATH={other} differs")
+
+    @pytest.mark.parametrize("value", ["'{cuda}'", "{cuda} ", "{cuda}/bin", "{cuda}/bin/nvcc"])
+    def test_what_is_close_to_a_toolkit_gets_a_hint(self, tmp_path: Path, value: str) -> None:
+        cuda = write_nvcc(tmp_path / "cuda/bin/nvcc", "13.0").parents[1]
+        error = fail(make_settings(tmp_path), make_environment(tmp_path, CUDA_HOME=value.format(cuda=cuda)))
+        assert f"did you mean {cuda}?" in str(error)
+
+    def test_one_program_by_two_names_is_no_difference(self, tmp_path: Path) -> None:
+        nvcc = write_nvcc(tmp_path / "nvcc", "13.0")
+        environment = make_environment(tmp_path, NVCC="nvcc", CUDACXX=str(nvcc), PATH=str(tmp_path))
+        assert search_nvcc(make_settings(tmp_path), environment=environment).notes == ()
+
+
 class TestSetting:
     def test_relative_to_the_working_folder(self, tmp_path: Path) -> None:
         nvcc = write_nvcc(tmp_path / "tools/nvcc", "13.0")
@@ -369,6 +402,10 @@ class TestPlugins:
             (5, "look = 'nvcc'\n", "where a callable (settings, environment) is wanted"),
             (6, "raise ImportError('half installed')\n", "ImportError: half installed"),
             (7, "def look(settings): return None\n", "TypeError"),
+            (10, "raise SystemExit(0)\n", "SystemExit: 0"),
+            (11, "def look(settings, environment): raise SystemExit\n", "SystemExit"),
+            (12, "class Odd:\n __repr__ = None\ndef look(settings, environment): return Odd()\n", "Odd (has no text)"),
+            (13, "def look(settings, environment): return '/' + 'x' * 999\n", "'/xxx"),
         ],
     )
     def test_one_that_fails_is_named(
@@ -387,6 +424,31 @@ class TestPlugins:
         error = fail(make_settings(tmp_path), make_environment(tmp_path, search_path=[site]))
         assert error.problems[0].code is Code.PLUGIN_FAILED
         assert "'wheel' is taken by setuptools_cuda itself" in str(error)
+
+    def test_two_of_one_name_are_refused_and_one_distribution_seen_twice_is_not(self, tmp_path: Path) -> None:
+        text = "def look(settings, environment): return None\n"
+        sites = [write_plugin(tmp_path / name, text) for name in ("site14", "site15", "more/site14")]
+        plan_steps(make_settings(tmp_path), environment=make_environment(tmp_path, search_path=sites[::2]))
+        error = fail(make_settings(tmp_path), make_environment(tmp_path, search_path=sites))
+        assert error.problems[0].code is Code.PLUGIN_FAILED
+        assert "'vault' is what a plug-in of plugin_vault_site14 is called too" in str(error)
+
+    def test_entry_points_that_cannot_be_read_name_their_distribution(self, tmp_path: Path) -> None:
+        site = write_plugin(tmp_path / "site16", "")
+        (site / "plugin_vault_site16-1.0.dist-info/entry_points.txt").write_text("[a]\nno equals\n", "utf-8")
+        error = fail(make_settings(tmp_path), make_environment(tmp_path, search_path=[site]))
+        assert "the entry points of plugin_vault_site16 cannot be read" in str(error)
+
+    def test_what_it_prints_is_no_answer_of_ours(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        site = write_plugin(
+            tmp_path / "site17", "print('loading')\ndef look(settings, environment): print('looking')\n"
+        )
+        monkeypatch.syspath_prepend(site)
+        settings = make_settings(tmp_path, toolchain_steps=("vault",))
+        search_nvcc(settings, environment=make_environment(tmp_path, search_path=[site]))
+        assert capsys.readouterr() == ("", "loading\nlooking\n")
 
     def test_is_not_asked_after_one_that_won(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         site = write_plugin(tmp_path / "site8", "def look(settings, environment): raise OSError('asked')\n")

@@ -10,7 +10,7 @@ import fnmatch
 import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,12 +57,20 @@ class FileTree:
 
 
 def _sorted_out(entries: list[os.DirEntry[str]]) -> Folder:
-    folders = frozenset(entry.name for entry in entries if entry.is_dir())
+    folders = frozenset(entry.name for entry in entries if _is(entry.is_dir))
     return Folder(
-        files=frozenset(entry.name for entry in entries if entry.is_file()),
+        files=frozenset(entry.name for entry in entries if _is(entry.is_file)),
         folders=folders,
         links=frozenset(entry.name for entry in entries if entry.name in folders and entry.is_symlink()),
     )
+
+
+def _is(asked: Callable[[], bool]) -> bool:
+    """Return what an entry answers; a link that leads to itself is neither file nor folder, and no error."""
+    try:
+        return asked()
+    except OSError:
+        return False
 
 
 def _climb(parts: list[str], *, tree: FileTree) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import itertools
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.resolution.acceptance import fits
 from setuptools_cuda.resolution.catalogue import CATALOGUE
 from setuptools_cuda.resolution.identity import digest_facts, digest_file
+from setuptools_cuda.resolution.programs import is_folder
 from setuptools_cuda.resolution.search import plan_steps
 from setuptools_cuda.resolution.steps import ROOT_VARIABLES
 from setuptools_cuda.resolution.values import Architecture, Candidate, Release, Toolchain
@@ -274,7 +276,7 @@ def _list_homes(
                 if place.nvcc is not None
             )
         for home in homes:
-            if home.root not in seen and home.root.is_dir():
+            if home.root not in seen and is_folder(home.root):
                 seen.add(home.root)
                 yield home
 
@@ -283,7 +285,7 @@ def _look_at_variables(environment: Environment) -> Iterator[_Home]:
     found = environment.first(*ROOT_VARIABLES)
     if found is not None:
         origin = Origin("environment", f"{found[0]}={found[1]}")
-        yield _Home((environment.cwd / found[1]).resolve(), "root-env", origin)
+        yield _Home(Path(os.path.realpath(environment.cwd / found[1])), "root-env", origin)
 
 
 def _find_old_wheels(settings: Settings, *, environment: Environment) -> Iterator[Candidate]:

@@ -13,7 +13,13 @@ from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.catalogue import CATALOGUE, find_facts
 from setuptools_cuda.resolution.host_probe import HostFacts, probe_fit, probe_host
 from setuptools_cuda.resolution.nvcc_flags import NvccFlags
-from setuptools_cuda.resolution.programs import find_program, list_search_folders, parse_command
+from setuptools_cuda.resolution.programs import (
+    find_program,
+    is_folder,
+    is_one_place,
+    list_search_folders,
+    parse_command,
+)
 from setuptools_cuda.resolution.values import HostCompiler, Release
 
 # What the platform calls its C++ compiler, the first that is there.
@@ -152,7 +158,7 @@ def _name_others(wishes: Sequence[_Wish], *, found: HostProgram, environment: En
     for wish in wishes[1:]:
         command = parse_command(wish.value, base=wish.base)
         path = _find_compiler(command.program, base=wish.base, environment=environment) if command else None
-        if wish.label == "CXX" or (path is not None and path.resolve() == found.path.resolve()):
+        if wish.label == "CXX" or (path is not None and is_one_place(path, found.path)):
             continue
         if wish.label == "host-compiler":
             yield f"the key 'host-compiler' of the project gives way to {found.origin.text}"
@@ -180,7 +186,7 @@ def _resolve_wish(wish: _Wish, *, environment: Environment) -> HostProgram:
 def _find_compiler(name: str, *, base: Path, environment: Environment) -> Path | None:
     """Return the program; a folder stands for the compiler in it, as in nvcc's ``-ccbin``."""
     folder = base / name
-    if "/" in name and folder.is_dir():
+    if "/" in name and is_folder(folder):
         inside = (find_program(str(folder / each), environment=environment) for each in PLATFORM_NAMES)
         return next((path for path in inside if path is not None), None)
     return find_program(name, environment=environment, base=base)
@@ -208,7 +214,7 @@ def _check_one_voice(found: HostProgram, *, environment: Environment, nvcc_flags
         return
     name, value = nvcc_flags.host_compiler
     named = _find_compiler(value, base=environment.cwd, environment=environment)
-    if named is not None and _prefer_cxx(named)[0].resolve() == found.path.resolve():
+    if named is not None and is_one_place(_prefer_cxx(named)[0], found.path):
         return
     what = f"names another host compiler than {found.origin.text} ({found.path})"
     fix = (f"take -ccbin out of {name}, or let both name one compiler",)

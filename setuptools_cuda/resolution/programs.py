@@ -23,6 +23,35 @@ class Command:
     options: tuple[str, ...]
 
 
+def is_file(path: Path) -> bool:
+    """Return whether ``path`` is a file. What no path can be, as a text that is too long, is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether ``path`` is a folder. What no path can be, as a text that is too long, is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_link(path: Path) -> bool:
+    """Return whether ``path`` is a symbolic link, wherever it leads. What no path can be is none."""
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
+
+
+def is_one_place(first: Path, second: Path) -> bool:
+    """Return whether two paths lead to one place. ``Path.resolve`` raises where a link leads to itself."""
+    return os.path.realpath(first) == os.path.realpath(second)
+
+
 def find_program(name: str, *, environment: Environment, base: Path | None = None) -> Path | None:
     """Return the absolute path of a program, or None.
 
@@ -32,7 +61,7 @@ def find_program(name: str, *, environment: Environment, base: Path | None = Non
     folder = base or environment.cwd
     if "/" in name:
         path = folder / name
-        return path if path.is_file() and os.access(path, os.X_OK) else None
+        return path if is_file(path) and os.access(path, os.X_OK) else None
     found = shutil.which(name, path=environment.get("PATH") or os.defpath)
     return environment.cwd / found if found else None
 
@@ -51,7 +80,7 @@ def parse_command(value: str, *, base: Path) -> Command | None:
     last word before any option is the program, and those before it are its launcher.
     """
     whole = value.strip()
-    if (base / whole).exists():
+    if is_file(base / whole) or is_folder(base / whole):
         return Command((), whole, ())
     try:
         words = shlex.split(whole)

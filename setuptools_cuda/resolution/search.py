@@ -15,13 +15,14 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem, raise_if_any
 from setuptools_cuda.resolution.acceptance import Acceptance, find_acceptance, fits
 from setuptools_cuda.resolution.entry_points import (
+    ask_plugin,
     check_names,
-    describe_failure,
     describe_nonsense,
     find_entry_points,
     load_entry_point,
 )
 from setuptools_cuda.resolution.probe import NvccVersion, Unusable, probe_version
+from setuptools_cuda.resolution.programs import is_file, is_one_place
 from setuptools_cuda.resolution.steps import STEPS, Location, Step
 from setuptools_cuda.resolution.values import Candidate, Release
 
@@ -194,7 +195,7 @@ def _look_only(step: Step, found: Search, *, settings: Settings, environment: En
     notes = tuple(
         f"{each.where} is not looked at: {found.chosen.location.where} comes first"
         for each in places
-        if found.chosen and each.binding and (each.nvcc is None or each.nvcc.resolve() != found.chosen.nvcc.resolve())
+        if found.chosen and each.binding and (each.nvcc is None or not is_one_place(each.nvcc, found.chosen.nvcc))
     )
     return replace(found, candidates=(*found.candidates, *seen), notes=(*found.notes, *notes))
 
@@ -206,13 +207,7 @@ def _wrap(point: importlib.metadata.EntryPoint) -> Step:
         step = load_entry_point(point)
         if not callable(step):
             raise BuildError(describe_nonsense(point, got=step, wanted="a callable (settings, environment)"))
-        try:
-            answer = step(settings, environment)
-        except BuildError:
-            raise
-        except Exception as error:  # a plug-in may raise anything
-            raise BuildError(describe_failure(point, error=error)) from error
-        return _parse_answer(answer, point=point)
+        return _parse_answer(ask_plugin(point, step, settings, environment), point=point)
 
     return Step(point.name, look)
 
@@ -225,9 +220,10 @@ def _parse_answer(answer: object, *, point: importlib.metadata.EntryPoint) -> tu
     wanted = "the path of an nvcc, several of them, or None"
     locations = []
     for each in many:
-        if not isinstance(each, (str, os.PathLike)) or not Path(each).is_absolute() or not Path(each).is_file():
+        path = ask_plugin(point, os.fspath, each) if isinstance(each, os.PathLike) else each
+        if not isinstance(path, str) or not Path(path).is_absolute() or not is_file(Path(path)):
             raise BuildError(describe_nonsense(point, got=each, wanted=wanted))
-        locations.append(Location(where, Path(each), origin=Origin("found", f"{where} ({each})")))
+        locations.append(Location(where, Path(path), origin=Origin("found", f"{where} ({path})")))
     return tuple(locations) or (Location(where, None, "found none"),)
 
 

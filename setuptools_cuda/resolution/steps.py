@@ -13,7 +13,7 @@ from typing import Literal
 
 from setuptools_cuda.config.model import Origin, Settings
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.resolution.programs import find_program, parse_command
+from setuptools_cuda.resolution.programs import find_program, is_file, is_folder, is_link, is_one_place, parse_command
 from setuptools_cuda.resolution.wheels import NVCC_WHEEL, find_nvcc_wheels
 
 ROOT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
@@ -68,10 +68,20 @@ def look_at_compiler_variables(settings: Settings, environment: Environment) -> 
     if found is None:
         return (Location(", ".join(COMPILER_VARIABLES), None, "not set"),)
     where = "=".join(found)
+    place = Location(where, None, binding="compiler", origin=Origin("environment", where))
+    taken = _locate(found[1], place=place, base=environment.cwd, environment=environment)
     other = environment.get("CUDACXX")
-    notes = (f"CUDACXX={other} differs from {where}, which decides",) if other not in (None, found[1]) else ()
-    place = Location(where, None, binding="compiler", origin=Origin("environment", where), notes=notes)
-    return (_locate(found[1], place=place, base=environment.cwd, environment=environment),)
+    unasked = _locate(other, place=place, base=environment.cwd, environment=environment) if other else taken
+    if _names_one_program(unasked, taken):
+        return (taken,)
+    return (replace(taken, notes=(f"CUDACXX={other} differs from {where}, which decides",)),)
+
+
+def _names_one_program(first: Location, second: Location) -> bool:
+    """Return whether both are one nvcc behind one launcher."""
+    if first.nvcc is None or second.nvcc is None:
+        return first == second
+    return first.launcher == second.launcher and is_one_place(first.nvcc, second.nvcc)
 
 
 def look_at_root_variables(settings: Settings, environment: Environment) -> tuple[Location, ...]:
@@ -83,7 +93,7 @@ def look_at_root_variables(settings: Settings, environment: Environment) -> tupl
     name, value = found
     where, root = f"{name}={value}", environment.cwd / value
     given = ((each, environment.get(each)) for each in ROOT_VARIABLES)
-    others = [(n, v) for n, v in given if v is not None and (environment.cwd / v).resolve() != root.resolve()]
+    others = [(n, v) for n, v in given if v is not None and not is_one_place(environment.cwd / v, root)]
     notes = tuple(f"{n}={v} differs from {where}, which decides" for n, v in others)
     notes = (*notes, *_compare_with_path(root, where=where, environment=environment))
     return (_locate_in(root, where=where, origin=Origin("environment", where), binding="toolkit", notes=notes),)
@@ -91,7 +101,7 @@ def look_at_root_variables(settings: Settings, environment: Environment) -> tupl
 
 def _compare_with_path(root: Path, *, where: str, environment: Environment) -> tuple[str, ...]:
     other = find_program("nvcc", environment=environment)
-    if other is None or other.resolve() == (root / "bin" / "nvcc").resolve():
+    if other is None or is_one_place(other, root / "bin" / "nvcc"):
         return ()
     return (f"nvcc on PATH is {other}, not the one in {where}, which decides",)
 
@@ -147,7 +157,7 @@ def look_at_system(
     """Return the nvcc of every well-known root that exists, each toolkit once."""
     del settings, environment
     found = (path for root in roots for path in sorted(Path("/").glob(root.lstrip("/"))) if path.is_dir())
-    unique = {path.resolve(): path for path in reversed(tuple(found))}
+    unique = {os.path.realpath(path): path for path in reversed(tuple(found))}
     if not unique:
         return (Location(", ".join(roots), None, "none of them exists"),)
     return tuple(
@@ -183,7 +193,7 @@ def _locate(value: str, *, place: Location, base: Path, environment: Environment
     if command.options:
         options = " ".join(command.options)
         return replace(place, absent=f"has options ({options}); they belong in `flags` or NVCC_FLAGS")
-    if "/" in command.program and (base / command.program).is_dir():
+    if "/" in command.program and is_folder(base / command.program):
         return replace(place, absent=f"{base / command.program} is a folder; name the nvcc in it")
     if command.launcher and find_program(command.launcher[0], environment=environment, base=base) is None:
         return replace(place, absent=f"there is no program {command.launcher[0]!r}")
@@ -196,9 +206,10 @@ def _locate_in(
     root: Path, *, where: str, origin: Origin, binding: Binding = "", notes: tuple[str, ...] = ()
 ) -> Location:
     nvcc = root / "bin" / "nvcc"
-    absent = "" if os.access(nvcc, os.X_OK) and nvcc.is_file() else _explain_absence(nvcc)
-    if absent and root.name == "bin" and (root / "nvcc").is_file():
-        absent += f": did you mean {root.parent}?"
+    absent = "" if os.access(nvcc, os.X_OK) and is_file(nvcc) else _explain_absence(nvcc)
+    meant = _find_meant(root) if absent else None
+    if meant is not None:
+        absent += f": did you mean {meant}?"
     return Location(where, None if absent else nvcc, absent, binding, origin, (), notes)
 
 
@@ -207,4 +218,15 @@ def _explain_unfound(program: str, *, base: Path) -> str:
 
 
 def _explain_absence(path: Path) -> str:
-    return f"{path} cannot be executed" if path.is_file() else f"{path} does not exist"
+    if is_file(path):
+        return f"{path} cannot be executed"
+    return f"{path} is a link that leads nowhere" if is_link(path) else f"{path} does not exist"
+
+
+def _find_meant(root: Path) -> Path | None:
+    """Return the toolkit that a value is close to: one with quotes or blanks around it, its ``bin``, or its nvcc."""
+    # An absolute path in quotes has become a relative one, below the current folder.
+    quote = next((mark for mark in "'\"" if f"/{mark}/" in str(root)), "")
+    plain = Path((str(root).partition(f"/{quote}")[2] if quote else str(root)).strip(" '\""))
+    near = (plain, plain.parent, plain.parent.parent)
+    return next((each for each in near if each != root and is_file(each / "bin" / "nvcc")), None)
