@@ -7,12 +7,17 @@ decided there a second time.
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Code, Problem, raise_if_any
+from setuptools_cuda.process import run_tool
+from setuptools_cuda.resolution.programs import probe_variables
 
 VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
@@ -68,6 +73,24 @@ def resolve_nvcc_flags(environment: Environment) -> NvccFlags:
     words = [word for _, value in given for word in shlex.split(value)]
     allowed = any(option == "allow-unsupported-compiler" for option, _ in _list_options(words))
     return NvccFlags(given, hosts[-1] if hosts else None, allowed)
+
+
+def probe_flags(flags: NvccFlags, *, nvcc: Path, host_compiler: Path, environment: Environment) -> Problem | None:
+    """Return what is wrong with the options, as nvcc sees them, or None where it goes on to compile.
+
+    An option that it does not know, a file, or ``--version`` would end each compile, or come in its place.
+    """
+    if not flags.given:
+        return None
+    host = () if flags.host_compiler else ("-ccbin", str(host_compiler))
+    argv = [str(nvcc), "--dryrun", *host, "-c", "-x", "cu", os.devnull, "-o", os.devnull]
+    done = run_tool(argv, variables={**probe_variables(environment), **dict(flags.given)}, cwd=environment.cwd)
+    if done.ok and re.search(r"^#\$ ", done.stderr, re.MULTILINE):
+        return None
+    said = (done.stderr.strip() or done.stdout.strip() or f"status {done.status}").splitlines()[-1]
+    where = ", ".join(f"{name}={value.strip()}" for name, value in flags.given)
+    what, fix = "nvcc compiles nothing with these options", "take out what is no option of a compile, or unset it"
+    return Problem(Code.UNUSABLE_SETTING, what, where, (("nvcc says", said),), (fix,))
 
 
 def _check(name: str, value: str) -> Iterator[Problem]:

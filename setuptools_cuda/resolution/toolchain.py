@@ -14,7 +14,7 @@ from setuptools_cuda.resolution.host_probe import probe_text
 from setuptools_cuda.resolution.identity import digest_facts, digest_file
 from setuptools_cuda.resolution.library_files import diagnose_libraries
 from setuptools_cuda.resolution.needs import describe_target, list_needy
-from setuptools_cuda.resolution.nvcc_flags import NvccFlags, resolve_nvcc_flags
+from setuptools_cuda.resolution.nvcc_flags import NvccFlags, probe_flags, resolve_nvcc_flags
 from setuptools_cuda.resolution.parts import diagnose_parts
 from setuptools_cuda.resolution.pip_step import render_requirement
 from setuptools_cuda.resolution.probe import Layout, Toolkit, probe_known, probe_lacks, probe_layout
@@ -110,10 +110,11 @@ def _complete(
     program = resolve_host_program(settings, environment=environment, nvcc_flags=flags)
     layout = probe_layout(chosen.nvcc, host_compiler=program.path, environment=environment)
     toolkit = Toolkit(chosen.version, layout, find_site(layout.root))
+    options = probe_flags(flags, nvcc=layout.nvcc, host_compiler=program.path, environment=environment)
     mixture = diagnose_mixture(toolkit.site, release=toolkit.release) if toolkit.site is not None else None
     parts = diagnose_parts(toolkit, settings=settings, host_compiler=program.path, environment=environment)
     libraries = diagnose_libraries(toolkit, settings=settings, host_compiler=program.path, environment=environment)
-    raise_if_any(problem for problem in (mixture, parts, libraries) if problem is not None)
+    raise_if_any(problem for problem in (mixture, parts, libraries, options) if problem is not None)
     host = resolve_host_compiler(
         program,
         include_dirs=layout.include_dirs,
