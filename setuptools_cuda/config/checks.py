@@ -139,12 +139,23 @@ def _check_bound(text: str) -> Finding | None:
     return Finding(what, Code.BAD_ARCHITECTURE, fix=("write it as 80, 8.0 or sm_80",))
 
 
+def _check_precision(given: SpecifierSet, *, text: str) -> Finding | None:
+    """Refuse a release such as 13.0.88, which no toolkit would be found within: major and minor are compared."""
+    for one in given:
+        parts = one.version.split(".")
+        if any(part.isdigit() and int(part) for part in parts[2:]):
+            what = f"{shorten(text)} names more than a major and a minor release, and only those are compared"
+            return Finding(what, fix=(f"write {'.'.join(parts[:2])} in place of {one.version}",))
+    return None
+
+
 def _check_specifier(text: str) -> Finding | None:
     try:
-        if len(SpecifierSet(text)) > 0:
-            return None
+        given = SpecifierSet(text)
     except InvalidSpecifier:
-        pass
+        given = SpecifierSet()
+    if len(given) > 0:
+        return _check_precision(given, text=text)
     fix = "write it as '>=12.4', '==13.*' or '>=12.4,<14'"
     return Finding(f"{shorten(text)} is no version specifier", fix=(fix,))
 
