@@ -40,7 +40,7 @@ from setuptools_cuda.resolution.package_site import list_sites
 from setuptools_cuda.resolution.packages import resolve_all_packages
 from setuptools_cuda.resolution.toolchain import find_toolchain, resolve_toolchain
 from setuptools_cuda.resolution.values import Architectures, Toolchain
-from setuptools_cuda.resolution.variables import read_environment_flags
+from setuptools_cuda.resolution.variables import check_variables, read_environment_flags
 from setuptools_cuda.stage.bindings import check_names, render_bindings
 from setuptools_cuda.stage.images import make_images
 from setuptools_cuda.stage.init_functions import check_init_functions
@@ -123,7 +123,7 @@ def plan(request: Request) -> Planned:
     settings = load(request)
     clock = clock.after("configuration")
     environment = request.environment
-    raise_if_any(check_launcher(settings, environment=environment))
+    raise_if_any((*check_launcher(settings, environment=environment), *check_variables(environment)))
     wanted = find_wanted(settings, environment=environment)
     toolchain = _toolchain(settings, request=request) if needs_nvcc(settings, wanted=wanted) else None
     device = resolve_device(settings, environment=environment, wanted=wanted, toolchain=toolchain)

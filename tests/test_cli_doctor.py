@@ -213,6 +213,7 @@ class TestKernelsAlone:
         (tmp_path / "new/c++").symlink_to("g++-99")
         found = diagnose(project, search_path=[site], PATH=str(tmp_path / "new"))
         assert found.good
+        assert found.requirements == ("cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*",)
 
     def test_no_nvrtc_is_the_only_fault(self, tmp_path: Path) -> None:
         found = diagnose(write_project(tmp_path / "demo", KERNELS), PATH="/nowhere")
@@ -357,6 +358,44 @@ class TestToolkit:
     def test_options_of_nvcc_that_a_build_decides(self, project: Path, site: Path) -> None:
         found = diagnose(project, search_path=[site], NVCC_APPEND_FLAGS="-arch=sm_80")
         assert [problem.where for problem in found.problems] == ["NVCC_APPEND_FLAGS=-arch=sm_80"]
+
+    @pytest.mark.parametrize("options", ["--bogus", "--version", "other.cu", "-optf gone.txt"])
+    def test_options_of_nvcc_with_which_it_compiles_nothing(self, project: Path, site: Path, options: str) -> None:
+        (problem,) = diagnose(project, search_path=[site], NVCC_PREPEND_FLAGS=options).problems
+        assert problem.code is Code.UNUSABLE_SETTING
+        assert problem.where == f"NVCC_PREPEND_FLAGS={options}"
+
+
+class TestAgreement:
+    """What a build would fail over before it compiles anything is a fault here too."""
+
+    @pytest.mark.parametrize(
+        ("keys", "variables", "code"),
+        [
+            ("", {"NVCC_FLAGS": "-arch=sm_80"}, Code.RESERVED_FLAG),
+            ("", {"CFLAGS": "'"}, Code.UNUSABLE_SETTING),
+            ("", {"CC": "'gcc"}, Code.UNUSABLE_SETTING),
+            ("", {"SOURCE_DATE_EPOCH": "today"}, Code.UNUSABLE_SETTING),
+            ("", {"SETUPTOOLS_CUDA_LAUNCHER": "no-such-ccache"}, Code.UNUSABLE_SETTING),
+            ('uses = ["nothing-of-the-kind"]', {}, Code.UNKNOWN_PACKAGE),
+            ('architectures = ["121"]', {"CUDAARCHS": "80"}, Code.NO_ARCHITECTURE_LEFT),
+            ('architectures = ["90f"]', {"CUDAARCHS": "90"}, Code.UNKNOWN_ARCHITECTURE),
+        ],
+    )
+    def test_a_fault_of_planning(
+        self, tmp_path: Path, site: Path, keys: str, variables: dict[str, str], code: Code
+    ) -> None:
+        found = diagnose(write_project(tmp_path / "demo", TABLE + keys + "\n"), search_path=[site], **variables)
+        assert [problem.code for problem in found.problems] == [code]
+
+    def test_formats_without_an_image(self, tmp_path: Path, site: Path) -> None:
+        project = write_project(tmp_path / "demo", KERNELS)
+        assert diagnose(project, search_path=[site], CUDAARCHS="80").good
+        assert not diagnose(project, search_path=[site], CUDAARCHS="80-real").good
+
+    def test_a_link_that_leads_to_itself_hides_no_source(self, project: Path, site: Path) -> None:
+        (project / "loop").symlink_to("loop")
+        assert diagnose(project, search_path=[site]).good
 
 
 class TestConfiguration:

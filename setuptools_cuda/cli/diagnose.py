@@ -9,15 +9,16 @@ from pathlib import Path
 from setuptools_cuda import pipeline
 from setuptools_cuda.cli.diagnosis import Diagnosis, Machine, Project, PtxFit
 from setuptools_cuda.cli.machine import find_folder, find_launchers, find_ptx_fit, find_versions
+from setuptools_cuda.cli.plan import plan_here
 from setuptools_cuda.cli.tools import Tools, find_tools
 from setuptools_cuda.cli.variables import list_variables
 from setuptools_cuda.config.load import parse_settings
-from setuptools_cuda.config.model import Settings
+from setuptools_cuda.config.model import CMakeProject, Settings
 from setuptools_cuda.config.pyproject import TABLE, find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.execute.cache_folder import find_cache_folder
-from setuptools_cuda.frontends.cmake_project import load_project
+from setuptools_cuda.frontends.cmake_project import load_project, resolve_cmake_build
 from setuptools_cuda.resolution.architectures import resolve_architectures
 from setuptools_cuda.resolution.catalogue import add_variants, find_facts
 from setuptools_cuda.resolution.needs import describe_target, list_needy
@@ -56,6 +57,8 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
     codes = _find_codes(settings, tools=tools, environment=environment, machine=machine)
     ptx = find_ptx_fit(codes.release, driver=machine.driver) if codes.release else None
     driver = _find_driver_problem(ptx, codes=codes, machine=machine) if tools.found else ()
+    known = (*loaded.problems, *tools.problems, *codes.problems)
+    planning = _find_plan_problems(request, settings=settings) if not known and settings.targets else ()
     return Diagnosis(
         project=loaded.project,
         candidates=tuple(sorted(tools.search.candidates, key=lambda each: each.verdict != "chosen")),
@@ -78,7 +81,7 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
         launchers=find_launchers(environment),
         variables=list_variables(environment),
         notes=_list_notes(loaded, tools=tools, codes=codes),
-        problems=tuple(dict.fromkeys((*loaded.problems, *tools.problems, *codes.problems, *driver))),
+        problems=tuple(dict.fromkeys((*known, *planning, *driver))),
     )
 
 
@@ -149,6 +152,20 @@ def _resolve_gpus(machine: Machine) -> tuple[Architecture, ...]:
         return machine.gpus
     what, fix = "'native' needs a GPU, and none answers", "name the architectures instead"
     raise BuildError(Problem(Code.NO_GPU, what, "architectures", (("why", machine.why_no_gpu),), (fix,)))
+
+
+def _find_plan_problems(request: pipeline.Request, *, settings: Settings) -> tuple[Problem, ...]:
+    """Return what a build would fail over before it compiles anything, where all that it needs is there.
+
+    Whether a GPU answers has been asked before.
+    """
+    try:
+        if any(isinstance(target, CMakeProject) for target in settings.targets):
+            resolve_cmake_build(settings, request=request)
+        plan_here(request)
+    except BuildError as error:
+        return tuple(problem for problem in error.problems if problem.code is not Code.NO_GPU)
+    return ()
 
 
 def _find_driver_problem(ptx: PtxFit | None, *, codes: _Codes, machine: Machine) -> tuple[Problem, ...]:

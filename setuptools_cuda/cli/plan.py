@@ -45,13 +45,18 @@ def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
 
 
 def make_view(request: pipeline.Request) -> PlanView:
-    """Return the plan of the project in ``request``, for extensions of this Python. Raises BuildError."""
+    """Return that plan, with what an isolated build would ask for. Raises BuildError."""
     if find_table(request.root) is None:
         raise BuildError(_describe_no_table(request))
-    suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
-    planned = pipeline.plan(replace(request, python=read_python_facts(suffix)))
+    planned = plan_here(request)
     requirements = plan_isolated_requirements(load_project(request), environment=request.environment)
     return PlanView(planned, requirements, has_cmake=is_built_by_cmake(request.root))
+
+
+def plan_here(request: pipeline.Request) -> pipeline.Planned:
+    """Return the plan of the project in ``request``, for extensions of this Python. Raises BuildError."""
+    suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
+    return pipeline.plan(replace(request, python=read_python_facts(suffix)))
 
 
 def _describe_no_table(request: pipeline.Request) -> Problem:

@@ -76,6 +76,8 @@ def _choose_mark(entry: Entry, *, requested: Code) -> Mark:
 
 
 def _explain(target: Architecture, *, entries: tuple[Entry, ...], can_carry_ptx: bool) -> str:
+    if not entries:
+        return "of the source's own, none is within its bounds and known to the toolkit"
     older = [entry for entry in entries if entry.architecture.number <= target.number]
     if not older:
         return "older than all that the source is for"

@@ -195,7 +195,12 @@ def _demand_architecture(architecture: Architecture, *, where: str, settings: Se
 
 
 def _demand_host_compiler(settings: Settings, *, environment: Environment) -> Iterable[_Demand]:
-    """Yield the demand that the release takes the host compiler, or a sibling that may stand in."""
+    """Yield the demand that the release takes the host compiler, or a sibling that may stand in.
+
+    Where no target needs nvcc there is none: NVRTC, libNVVM and LLVM call no host compiler.
+    """
+    if settings.targets and not needs_nvcc(settings, wanted=find_wanted(settings, environment=environment)):
+        return
     flags = resolve_nvcc_flags(environment)
     program = find_host_program(settings, environment=environment, nvcc_flags=flags)
     if program is None or flags.allow_unsupported or allows_unsupported(settings):
