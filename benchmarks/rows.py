@@ -167,7 +167,8 @@ def isolated_wheel(options: Options) -> Iterator[Outcome]:
 def _pip_wheel(options: Options) -> Command:
     argv = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", "dist", "-C", "cuda.report=report", ".")
     variables = {**options.machine.variables, "SETUPTOOLS_CUDA_CACHE": "off"}
-    return Command(argv, {**variables, "PIP_FIND_LINKS": str(options.our_wheel.parent)}, ("dist/*.whl",))
+    links = f"{os.environ.get('PIP_FIND_LINKS', '')} {options.our_wheel.parent}".strip()
+    return Command(argv, {**variables, "PIP_FIND_LINKS": links}, ("dist/*.whl",))
 
 
 def _report(folder: Path) -> dict[str, object]:

@@ -96,9 +96,20 @@ def measure(names: Sequence[str], *, options: Options) -> Iterator[Outcome]:
             print(f"{name}: not measured, PyTorch is missing (--torch-python)\n")
 
 
+def forget_wishes() -> None:
+    """Take out of the environment what would have one side build something else than the others.
+
+    A ``TORCH_CUDA_ARCH_LIST`` for the machine's GPU goes before the architectures of a table.
+    """
+    names = {"CUDAARCHS", "CMAKE_CUDA_ARCHITECTURES", "TORCH_CUDA_ARCH_LIST", "CUDA_COMPUTE_CAP", "CUDA_COMPUTE_CAPS"}
+    for name in sorted(name for name in os.environ if name in names or name.startswith(("SETUPTOOLS_CUDA_", "NVCC_"))):
+        print(f"without {name}={os.environ.pop(name)}")
+
+
 def main() -> int:
     """Measure, print the table, and return 1 where a row is over its limit."""
     given = parse_arguments()
+    forget_wishes()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         machine = Machine(find_toolkit(folder), given.jobs, find_torch(given.torch_python))

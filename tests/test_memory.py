@@ -199,6 +199,13 @@ def test_cores_that_would_idle_go_to_the_compiles_that_are_left(
         assert [jobs.enter_context(entered(book, most_threads=most)) for _ in range(left)] == got
 
 
+def test_a_host_compile_beside_it_costs_nvcc_no_thread(tmp_path: Path) -> None:
+    book = ledger(tmp_path / "ledger", left=1, parallel=2)
+    assert book.enter(need=0, together=0, most_threads=1, shares=False) == 1
+    with entered(book, most_threads=4) as threads:
+        assert threads == 2
+
+
 def test_threads_take_memory_too(tmp_path: Path) -> None:
     book = ledger(tmp_path / "ledger", left=1, memory=4 * GIB)
     assert book.enter(need=GIB, together=0, most_threads=8) == 4

@@ -10,7 +10,7 @@ from setuptools_cuda.execute import images
 from setuptools_cuda.execute.child import Ended, run_child
 from setuptools_cuda.execute.depfile import parse_depfile
 from setuptools_cuda.execute.fields import Fields, read_fields, render_fields, without_separators
-from setuptools_cuda.execute.ledger import Ledger, Turn
+from setuptools_cuda.execute.ledger import SHARING, Ledger, Turn
 from setuptools_cuda.execute.memory import was_out_of_memory
 from setuptools_cuda.execute.scratch import remove_tree, write_beside
 from setuptools_cuda.execute.step_times import OPTION, read_step_times
@@ -151,7 +151,12 @@ class Attempt:
         ledger = Ledger(f"{self.build}/ledger", parallel=parallel, memory=memory)
         most = len(self.codes) if self.kind == "cuda" else 1
         need, together = (int(number) for number in self.run.get(f"need {self.name}", ["0", "0"]))
-        threads = ledger.enter(need=need, together=together, most_threads=min(most, asked) if asked else most)
+        threads = ledger.enter(
+            need=need,
+            together=together,
+            most_threads=min(most, asked) if asked else most,
+            shares=self.kind in SHARING,
+        )
         if asked:
             threads = min(most, asked)
         taken = 0

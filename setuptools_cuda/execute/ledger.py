@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SHARING = ("cuda",)
+"""Kinds of jobs that can use several cores."""
 _WAIT = 0.05
 UNKNOWN_NEED = 512 << 20
 """Bytes that a compile is taken to need while nothing is known of any: a CUDA source of a few hundred lines."""
@@ -66,19 +68,21 @@ class Ledger:
         self._parallel = parallel
         self._memory = memory
 
-    def enter(self, *, need: int, together: int, most_threads: int) -> int:
+    def enter(self, *, need: int, together: int, most_threads: int, shares: bool = True) -> int:
         """Wait until there is room, take it, and return the threads that were got.
 
         ``need`` are the bytes of one thread, ``together`` those of all, each 0 where unknown;
-        ``most_threads`` can be used.
+        ``most_threads`` can be used. What does not share in the cores, a host compiler, is over so soon
+        that nvcc, which cannot take more threads later, is not to get fewer for it.
         """
         while True:
             with _Book(self._path) as book:
                 threads, needed = self._weigh(book, need=need, together=together, most_threads=most_threads)
                 if threads:
-                    row = _Row(os.getpid(), need=needed, threads=threads, started=time.monotonic_ns())
+                    taken = threads if shares else 0
+                    row = _Row(os.getpid(), need=needed, threads=taken, started=time.monotonic_ns())
                     book.rows.append(row)
-                    book.left = max(0, book.left - 1)
+                    book.left = max(0, book.left - 1) if shares else book.left
                     book.write()
                     return threads
             time.sleep(_WAIT)
@@ -111,7 +115,7 @@ class Ledger:
 
 
 def render_ledger(*, left: int) -> bytes:
-    """Return the text of a new book, of a build with ``left`` compiles to start."""
+    """Return the text of a new book, of a build in which ``left`` compiles are to start that share in the cores."""
     return _render(left, 0, [])
 
 

@@ -15,7 +15,7 @@ from setuptools_cuda.execute.failure import describe_failure, describe_stop, rea
 from setuptools_cuda.execute.fields import render_fields
 from setuptools_cuda.execute.history import estimate_seconds, plan_order
 from setuptools_cuda.execute.launchers import launcher_variables
-from setuptools_cuda.execute.ledger import render_ledger
+from setuptools_cuda.execute.ledger import SHARING, render_ledger
 from setuptools_cuda.execute.ninja_file import ALL, render_ninja
 from setuptools_cuda.execute.priorities import plan_chain
 from setuptools_cuda.execute.record import Listed
@@ -47,8 +47,7 @@ def prepare(jobs: Sequence[Job], *, session: Session, bounds: Bounds, known: Map
         _write_spec(folder / "jobs" / f"{job_name(job)}.spec", job)
     fields = _run_fields(jobs, session=session, bounds=bounds, known=known, lock=lock)
     write_beside(f"{folder}/run.fields", render_fields(fields))
-    compiles = sum(job.kind in _COMPILES for job in jobs)
-    write_beside(f"{folder}/ledger", render_ledger(left=compiles))
+    write_beside(f"{folder}/ledger", render_ledger(left=sum(job.kind in SHARING for job in jobs)))
     text = render_ninja(
         jobs, folder=session.folder, python=(sys.executable,), memory=bounds.memory, needs=needs, chain=chain
     )
