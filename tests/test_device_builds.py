@@ -158,6 +158,9 @@ def test_a_kernel_of_newer_architectures_alone_is_listed(project: Project) -> No
     project.write({"k/a.cu": f'extern "C" __global__ void any() {{}}\n{newer}'})
     files = project.build("k/a.cu", architectures="80 90", device_compiler="nvrtc", formats=["ptx"])
     assert entries(files["k.py"]) == ["any", "newer"]
+    project.write({"k/a.cu": newer})
+    files = project.build("k/a.cu", architectures="80 90", device_compiler="nvrtc", formats=["ptx"])
+    assert entries(files["k.py"]) == ["newer"]
 
 
 class TestInstantiate:

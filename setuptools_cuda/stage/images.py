@@ -32,13 +32,13 @@ def make_images(
                 )
                 for image in file.images
             ),
-            kernels=Kernels(*_kernels(_list_entries(file, ptx=ptx))),
+            kernels=Kernels(*_kernels(list_entries(file, ptx=ptx))),
         )
         for file in plan.files
     }
 
 
-def _list_entries(file: KernelFile, *, ptx: Mapping[str, PtxFacts]) -> list[Entry]:
+def list_entries(file: KernelFile, *, ptx: Mapping[str, PtxFacts]) -> list[Entry]:
     """Return the kernels of a source: a condition on ``__CUDA_ARCH__`` can make some for newer architectures alone."""
     read = [file.facts, *(image.file for image in file.images if image.file in ptx)]
     found: dict[str, Entry] = {}

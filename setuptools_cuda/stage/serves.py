@@ -10,7 +10,7 @@ from setuptools_cuda.plan.values import BuildPlan, KernelModulePlan
 from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.demangle import demangle
 from setuptools_cuda.stage.drivers import gpu_driver, toolkit_isa
-from setuptools_cuda.stage.images import plan_images
+from setuptools_cuda.stage.images import list_entries, plan_images
 from setuptools_cuda.stage.kernel_runtime import KernelImages, NoImageError, parse_version
 from setuptools_cuda.stage.ptx import PtxFacts
 
@@ -34,7 +34,7 @@ def check_kernels(plan: KernelModulePlan, *, ptx: Mapping[str, PtxFacts]) -> lis
             ),
         )
         for file in plan.files
-        if not ptx[file.facts].kernels and all(image.format != "ltoir" for image in file.images)
+        if not list_entries(file, ptx=ptx) and all(image.format != "ltoir" for image in file.images)
     ]
 
 
