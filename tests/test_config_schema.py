@@ -193,7 +193,7 @@ BEYOND_THE_SCHEMA = {
     "glob": {"src/**.cu", "a**b/c", ".", "./"},
     "library-name": {"x.a", "libx.so"},
     "memory": {"0", "0 GiB"},
-    "specifier": {">=", ">=12.4 <13"},
+    "specifier": {">=", ">=12.4 <13", "==13.0.88", ">=12.4,!=13.0.2"},
 }
 
 
