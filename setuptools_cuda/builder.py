@@ -20,7 +20,7 @@ from setuptools_cuda.config.pyproject import TABLE
 from setuptools_cuda.environment import read_environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.values import Architecture, Release, Toolchain
-from setuptools_cuda.stage.bindings import MARK, TABLE_MARK
+from setuptools_cuda.stage.bindings import MARK, TABLE_MARK, is_generated
 from setuptools_cuda.stage.copy import is_below, stage_files
 from setuptools_cuda.stage.kernel_runtime import KernelImages
 from setuptools_cuda.targets import Declared, DeclaredKind
@@ -223,8 +223,7 @@ def _read_written(target: Path) -> frozenset[str]:
     """
     if not target.exists():
         return frozenset()
-    content = target.read_bytes()
-    if MARK not in content[:2000]:
+    if not is_generated(target):
         raise BuildError(
             Problem(
                 Code.DUPLICATE_OUTPUT,
@@ -233,7 +232,7 @@ def _read_written(target: Path) -> frozenset[str]:
                 fix=("give another path, or delete it",),
             )
         )
-    named = re.findall(rf'"({re.escape(target.stem)}_images/[^"\\]+)"', content.decode("utf-8", "replace"))
+    named = re.findall(rf'"({re.escape(target.stem)}_images/[^"\\]+)"', target.read_text("utf-8", "replace"))
     return frozenset(name for name in named if is_below(name))
 
 

@@ -45,6 +45,15 @@ __global__ void a(int* x) {
 }
 int run_a() { a<<<1, 1>>>(nullptr); return cudaGetLastError(); }
 """
+CALLING = {
+    "inc/h.h": "int run_k();\n",
+    "twice.cu": "__device__ float twice(float x) { return 2 * x; }\n",
+    "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n'
+    "__global__ void k(float* x) { *x = twice(*x); }\n"
+    "int run_k() { k<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n",
+    "bind.cpp": BIND.replace("CALL", "run_k()"),
+}
+"""Two sources, of which one calls device code of the other."""
 NO_DRIVER = {35, 100}
 """cudaErrorInsufficientDriver and cudaErrorNoDevice (CUDA Runtime API, cudaError_t)."""
 
@@ -197,12 +206,7 @@ sources = ["bind.cpp", "k.cu"]
 rdc = true
 link = ["dev"]
 """,
-            "inc/h.h": "int run_k();\n",
-            "twice.cu": "__device__ float twice(float x) { return 2 * x; }\n",
-            "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n'
-            "__global__ void k(float* x) { *x = twice(*x); }\n"
-            "int run_k() { k<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n",
-            "bind.cpp": BIND.replace("CALL", "run_k()"),
+            **CALLING,
         }
     )
     built = Built(make_request(project, bare_environment))
@@ -238,12 +242,7 @@ name = "_native"
 sources = ["bind.cpp"]
 link = ["shipped"{direct}]
 """,
-            "inc/h.h": "int run_k();\n",
-            "twice.cu": "__device__ float twice(float x) { return 2 * x; }\n",
-            "k.cu": '#include "h.h"\nextern __device__ float twice(float);\n'
-            "__global__ void k(float* x) { *x = twice(*x); }\n"
-            "int run_k() { k<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n",
-            "bind.cpp": BIND.replace("CALL", "run_k()"),
+            **CALLING,
             "main.cpp": '#include "h.h"\nint main() { return run_k() == 0 || run_k() > 1 ? 0 : 1; }\n',
         }
     )

@@ -53,11 +53,6 @@ class Key:
         return self.name not in NOT_IN_THIS_RELEASE
 
     @property
-    def offered(self) -> tuple[str, ...]:
-        """Return the choices that this release acts on."""
-        return self.choices
-
-    @property
     def open(self) -> bool:
         """Return whether other distributions may add choices."""
         return self.name in _OPEN

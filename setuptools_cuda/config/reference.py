@@ -125,12 +125,12 @@ def _cells(key: Key, *, scope: Scope) -> Iterator[str]:
 
 
 def _type(key: Key) -> str:
-    choices = ", ".join(f"`{choice}`" for choice in key.offered)
+    choices = ", ".join(f"`{choice}`" for choice in key.choices)
     words = {
         "text": "string",
         "switch": "boolean",
         "number": "whole number",
-        "choice": f"one of {choices}" if len(key.offered) > 1 else choices,
+        "choice": f"one of {choices}" if len(key.choices) > 1 else choices,
         "texts": "list of strings, or one string with `;`, `,` or spaces" if key.separable else "list of strings",
         "choices": f"list of {choices}",
         "flags": "table of lists, or a list",

@@ -79,7 +79,7 @@ def _number(key: Key) -> Schema:
 
 
 def _choice(key: Key) -> Schema:
-    known: Schema = {"enum": list(key.offered)}
+    known: Schema = {"enum": list(key.choices)}
     return {"anyOf": [known, {"type": "string", "pattern": OPEN_NAME}]} if key.open else known
 
 
@@ -96,7 +96,7 @@ def _words(pattern: str) -> Schema:
 
 
 def _choices(key: Key) -> Schema:
-    return {"type": "array", "items": {"enum": list(key.offered)}, "minItems": 1}
+    return {"type": "array", "items": {"enum": list(key.choices)}, "minItems": 1}
 
 
 def _flags(_key: Key) -> Schema:

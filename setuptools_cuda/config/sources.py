@@ -130,7 +130,7 @@ def _suffixes_of(target: Target, *, compilers: Collection[str]) -> tuple[str, ..
     scope = scope_of(target)
     if isinstance(target, KernelModule):
         named = {*compilers, *([target.device_compiler] if target.device_compiler else [])}
-        if named - set(scope.keys["device-compiler"].offered):
+        if named - set(scope.keys["device-compiler"].choices):
             return ()
     return SUFFIXES[scope.name]
 

@@ -85,14 +85,14 @@ def _parse_choice(raw: object, key: Key) -> Parsed:
 
 
 def _find_choice_fault(raw: object, *, key: Key) -> Finding | None:
-    wanted = f"one of {', '.join(map(repr, key.offered))}" if len(key.offered) > 1 else repr(key.offered[0])
+    wanted = f"one of {', '.join(map(repr, key.choices))}" if len(key.choices) > 1 else repr(key.choices[0])
     if not isinstance(raw, str):
         return _wrong(raw, wanted=wanted)
-    if raw in key.offered:
+    if raw in key.choices:
         return None
     if raw in key.choices:
         return Finding(f"{raw!r} is not in this release", Code.NOT_AVAILABLE, fix=(f"leave it out, or write {wanted}",))
-    close = suggest(raw, known=key.offered)
+    close = suggest(raw, known=key.choices)
     if key.open and not close and re.search(OPEN_NAME, raw):
         return None
     return Finding(f"{shorten(raw)} is not {wanted}", fix=close)

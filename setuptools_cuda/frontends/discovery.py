@@ -9,7 +9,7 @@ from setuptools.discovery import find_package_path
 
 from setuptools_cuda.errors import Code, Problem
 from setuptools_cuda.plan.values import KernelModulePlan
-from setuptools_cuda.stage.bindings import MARK
+from setuptools_cuda.stage.bindings import is_generated
 
 
 def find_made_packages(
@@ -83,12 +83,6 @@ def check_written_by_hand(
                 where=f"{module.where}.module",
                 fix=("give one of them another name",),
             )
-
-
-def is_generated(file: Path) -> bool:
-    """Return whether a Python file says that it is a generated kernel module."""
-    with file.open("rb") as opened:
-        return MARK in opened.read(2000)
 
 
 def _is_made(folder: Path, *, made: Collection[str], root: Path) -> bool:

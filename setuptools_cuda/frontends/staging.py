@@ -8,7 +8,7 @@ from pathlib import Path
 from setuptools_cuda.errors import Code, Problem, raise_if_any
 from setuptools_cuda.frontends.places import Tree
 from setuptools_cuda.frontends.project import Build
-from setuptools_cuda.stage.bindings import MARK, TABLE_MARK
+from setuptools_cuda.stage.bindings import TABLE_MARK, is_generated
 from setuptools_cuda.stage.copy import stage_files
 from setuptools_cuda.stage.record import read_record, remove_stale, write_record
 
@@ -38,7 +38,7 @@ def find_left_over(build: Build, *, tree: Tree, packages: Iterable[str]) -> tupl
     places = {Path(tree.place(f"{folder}/_").lstrip("/")).parent for folder in folders}
     files = (file for place in sorted(places) for file in sorted((tree.root / place).glob("*.py")))
     names = ((file, file.relative_to(tree.root).as_posix()) for file in files if file.is_relative_to(tree.root))
-    return tuple(name for file, name in names if name not in made and TABLE_MARK in file.read_bytes()[:2000])
+    return tuple(name for file, name in names if name not in made and is_generated(file, mark=TABLE_MARK))
 
 
 def _placed(files: Mapping[str, Path | bytes], *, tree: Tree) -> Iterator[tuple[str, Path | bytes]]:
@@ -52,7 +52,7 @@ def _placed(files: Mapping[str, Path | bytes], *, tree: Tree) -> Iterator[tuple[
 def _written_by_hand(files: Mapping[str, Path | bytes], *, tree: Tree) -> Iterator[Problem]:
     for name, made in files.items():
         there = tree.root / name
-        if isinstance(made, bytes) and there.is_file() and MARK not in there.read_bytes()[:2000]:
+        if isinstance(made, bytes) and there.is_file() and not is_generated(there):
             yield Problem(
                 Code.DUPLICATE_OUTPUT,
                 f"the generated file {name} would replace a file of the same name that was not generated",

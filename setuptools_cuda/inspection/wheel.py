@@ -106,6 +106,7 @@ def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
             manifest = _read_manifest(archive, where=path)
             files = tuple(_list_files(archive, tools=tools))
             requires = email.message_from_bytes(archive.read(metadata[0])).get_all("Requires-Dist") or ()
+    # zipfile raises the second for a compression that it does not know, and the third for a member that is encrypted.
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         problem = Problem(Code.BAD_VALUE, "the wheel cannot be unpacked", str(path), (("because", str(error)),))
         raise BuildError(problem) from error
