@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from setuptools_cuda.errors import BuildError, Code, Problem
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -50,10 +52,15 @@ class Environment:
 
 
 def read_environment() -> Environment:
-    """Return a snapshot of this process's environment."""
+    """Return a snapshot of this process's environment. Raises BuildError where the current folder was removed."""
+    try:
+        cwd = Path.cwd()
+    except FileNotFoundError:
+        problem = Problem(Code.BAD_VALUE, "the current folder was removed", fix=("change to a folder that exists",))
+        raise BuildError(problem) from None
     return Environment(
         variables=dict(os.environ),
-        cwd=Path.cwd(),
+        cwd=cwd,
         platform_system=platform.system(),
         platform_machine=platform.machine(),
         python_version=sys.version_info[:2],

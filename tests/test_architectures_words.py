@@ -96,6 +96,13 @@ def test_malformed(token):
     assert problem.where == "TABLE.architectures"
 
 
+def test_a_compute_capability_with_its_point_in_the_wrong_place():
+    problem = check_architectures("75.0 10.0", where="x")
+    assert problem is not None
+    assert "'75.0' is not an architecture" in problem.render()
+    assert "did you mean 7.5?" in problem.render()
+
+
 def test_all_malformed_words_are_named_at_once_with_what_was_meant():
     problem = check_architectures("80 8 nativ sm90 Hopper 90", where="SETUPTOOLS_CUDA_ARCHITECTURES")
     assert problem is not None

@@ -420,6 +420,27 @@ class TestConfiguration:
         found = diagnose(project, search_path=[site], SETUPTOOLS_CUDA_JOBS="many")
         assert found.problems[0].where == "SETUPTOOLS_CUDA_JOBS"
         assert found.toolchain is not None
+        assert found.project.table == "[tool.setuptools-cuda], without SETUPTOOLS_CUDA_JOBS"
+        assert found.project.targets
+
+    def test_a_file_in_the_place_of_the_build_folder(self, project: Path, site: Path) -> None:
+        (project / "build").touch()
+        (problem,) = diagnose(project, search_path=[site]).problems
+        assert (problem.what, problem.where) == (
+            "a file is where the build makes a folder",
+            str(project / "build"),
+        )
+
+    def test_a_folder_that_was_removed(self, tmp_path: Path, bare_environment: dict[str, str]) -> None:
+        run = "from setuptools_cuda.cli.main import main; sys.exit(main(['doctor']))"
+        code = f"import os, sys; os.rmdir(os.getcwd()); {run}"
+        (tmp_path / "gone").mkdir()
+        env = {**bare_environment, "PYTHONPATH": str(ROOT)}
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path / "gone", env=env, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 2
+        assert ran.stderr.startswith("error: the current folder was removed")
 
 
 class TestConflicts:

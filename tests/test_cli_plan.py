@@ -50,9 +50,12 @@ def test_jobs_and_files(project: Path, toolkit_nvcc: Path) -> None:
 
 
 def test_what_it_cannot_know_is_said(project: Path, toolkit_nvcc: Path) -> None:
+    of_setup_py = "targets that setup.py declares are not seen here"
     notes = view(project, toolkit_nvcc).notes
     assert "extensions are planned with host commands of our own; a build takes setuptools'" in notes
-    assert "targets that setup.py declares are not seen here" in notes
+    assert of_setup_py not in notes
+    (project / "setup.py").touch()
+    assert of_setup_py in view(project, toolkit_nvcc).notes
 
 
 def test_an_installed_toolkit_asks_pip_for_nothing(project: Path, toolkit_nvcc: Path) -> None:

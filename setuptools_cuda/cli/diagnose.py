@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from setuptools_cuda import pipeline
@@ -81,7 +81,7 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
         launchers=find_launchers(environment),
         variables=list_variables(environment),
         notes=_list_notes(loaded, tools=tools, codes=codes),
-        problems=tuple(dict.fromkeys((*known, *planning, *driver))),
+        problems=tuple(dict.fromkeys((*known, *planning, *driver, *_find_folder_problem(request)))),
     )
 
 
@@ -92,16 +92,27 @@ def _load(request: pipeline.Request) -> _Loaded:
         table = find_table(root)
         settings = load_project(request)
     except BuildError as error:
-        words = f"[{TABLE}] cannot be used as it is; the defaults are shown"
-        return _Loaded(
-            _load_without_table(request), Project(root, words, ()), needs_toolkit=True, problems=error.problems
-        )
+        return _load_what_is_right(request, problems=error.problems)
     if table is None:
         file = "no pyproject.toml here" if not (root / "pyproject.toml").is_file() else f"no [{TABLE}] in it"
         return _Loaded(settings, Project(root, f"{file}; the defaults are shown", ()), needs_toolkit=True)
     targets = tuple(map(describe_target, settings.targets))
     project = Project(root, f"[{TABLE}]", targets)
     return _Loaded(settings, project, bool(list_needy(settings)))
+
+
+def _load_what_is_right(request: pipeline.Request, *, problems: tuple[Problem, ...]) -> _Loaded:
+    """Return the settings without what ``problems`` name: variables and options, or the whole table."""
+    named = {problem.where.partition("=")[0] for problem in problems}
+    wrong = tuple(name for name in request.environment.variables if name in named)
+    right = replace(request, environment=request.environment.with_variables(dict.fromkeys(wrong)))
+    loaded = _load(right) if wrong else None
+    if loaded is not None and not loaded.problems:
+        project = replace(loaded.project, table=f"{loaded.project.table}, without {' and '.join(wrong)}")
+        return replace(loaded, project=project, problems=problems)
+    words = f"[{TABLE}] cannot be used as it is; the defaults are shown"
+    project = Project(request.root, words, ())
+    return _Loaded(_load_without_table(request), project, needs_toolkit=True, problems=problems)
 
 
 def _load_without_table(request: pipeline.Request) -> Settings:
@@ -166,6 +177,16 @@ def _find_plan_problems(request: pipeline.Request, *, settings: Settings) -> tup
     except BuildError as error:
         return tuple(problem for problem in error.problems if problem.code is not Code.NO_GPU)
     return ()
+
+
+def _find_folder_problem(request: pipeline.Request) -> tuple[Problem, ...]:
+    """Return the problem that a file stands where the build would make a folder."""
+    inside = (request.build_folder, *request.build_folder.parents)
+    path = next((each for each in inside if each.exists() and not each.is_dir()), None)
+    if path is None:
+        return ()
+    what = "a file is where the build makes a folder"
+    return (Problem(Code.BAD_VALUE, what, str(path), fix=("move it, or build with another folder",)),)
 
 
 def _find_driver_problem(ptx: PtxFit | None, *, codes: _Codes, machine: Machine) -> tuple[Problem, ...]:

@@ -50,7 +50,8 @@ def make_view(request: pipeline.Request) -> PlanView:
         raise BuildError(_describe_no_table(request))
     planned = plan_here(request)
     requirements = plan_isolated_requirements(load_project(request), environment=request.environment)
-    return PlanView(planned, requirements, has_cmake=is_built_by_cmake(request.root))
+    has_setup_py = (request.root / "setup.py").is_file()
+    return PlanView(planned, requirements, has_cmake=is_built_by_cmake(request.root), has_setup_py=has_setup_py)
 
 
 def plan_here(request: pipeline.Request) -> pipeline.Planned:

@@ -15,10 +15,8 @@ SCHEMA = 1
 """Raised when a program that reads the JSON has to change; new keys alone do not raise it."""
 
 # What a front-end adds, and no plan made here can know.
-_NOT_SEEN = (
-    "extensions are planned with host commands of our own; a build takes setuptools'",
-    "targets that setup.py declares are not seen here",
-)
+_HOST_COMMANDS = "extensions are planned with host commands of our own; a build takes setuptools'"
+_SETUP_PY = "targets that setup.py declares are not seen here"
 _CMAKE = "CMake builds this project, and what it compiles is not planned here; cmake-args shows what it is told"
 
 
@@ -29,13 +27,18 @@ class PlanView:
     planned: pipeline.Planned
     requirements: tuple[str, ...]
     has_cmake: bool = False
+    has_setup_py: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the plan's notes, and what it could not know."""
         if self.has_cmake:
             return (*self.planned.plan.notes, _CMAKE)
-        return (*self.planned.plan.notes, *(_NOT_SEEN if self.planned.settings.extensions else _NOT_SEEN[1:]))
+        return (
+            *self.planned.plan.notes,
+            *((_HOST_COMMANDS,) if self.planned.settings.extensions else ()),
+            *((_SETUP_PY,) if self.has_setup_py else ()),
+        )
 
 
 def lay_out(view: PlanView, *, commands: bool) -> Screen:

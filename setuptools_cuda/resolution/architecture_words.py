@@ -65,6 +65,8 @@ _NUMBER = re.compile(
     r"(?P<prefix>sm_|compute_)?(?:(?P<number>[1-9][0-9]{1,2})|(?P<major>[1-9][0-9]?)\.(?P<minor>[0-9]))"
     r"(?P<variant>[af]?)(?P<suffix>-real|-virtual|\+ptx)?"
 )
+# '75.0' is 7.5 written wrongly, and not the architecture 750: https://developer.nvidia.com/cuda-gpus ends at 12.
+_MAJORS = 29
 _PREFIX_MARKS: dict[str, Mark] = {"": "", "sm_": "", "compute_": "virtual"}
 _SUFFIX_MARKS: dict[str, Mark] = {"": "", "-real": "real", "-virtual": "virtual", "+ptx": "ptx"}
 _VARIANTS: dict[str, Variant] = {"": "", "a": "a", "f": "f"}
@@ -140,6 +142,8 @@ def _parse_number(folded: str, *, text: str) -> tuple[Word, ...]:
     mark = _SUFFIX_MARKS[suffix] or _PREFIX_MARKS[prefix]
     if prefix and suffix and (prefix, mark) not in {("sm_", "real"), ("sm_", "ptx"), ("compute_", "virtual")}:
         return ()
+    if match["major"] and int(match["major"]) > _MAJORS:
+        return ()
     number = int(match["number"] or match["major"] + match["minor"])
     return (Word(text, "one", Architecture(number, _VARIANTS[match["variant"]]), mark),)
 
@@ -179,6 +183,10 @@ def _suggest(token: str) -> str:
         return f"a name of TORCH_CUDA_ARCH_LIST; here write {plain}"
     if folded in _TORCH_LISTS:
         return f"a word of TORCH_CUDA_ARCH_LIST; here write {_TORCH_LISTS[folded]}"
+    return _suggest_word(folded)
+
+
+def _suggest_word(folded: str) -> str:
     if re.fullmatch("[1-9]", folded):
         return f"did you mean {folded}0 (compute capability {folded}.0)?"
     if re.fullmatch(r"compute_\S+-real|(sm_\S+)-virtual", folded):
@@ -186,6 +194,8 @@ def _suggest(token: str) -> str:
     close = difflib.get_close_matches(folded, _LISTS, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]}?"
+    if point := re.fullmatch(r"([1-9])([0-9])\.0([af]?)", folded):
+        return f"did you mean {point[1]}.{point[2]}{point[3]}?"
     digits = re.search(r"(?<![0-9])([1-9][0-9]{1,2})([af]?)(?![0-9a-z])", folded)
     return f"did you mean {digits[1]}{digits[2]}?" if digits else ""
 
