@@ -48,6 +48,25 @@ def test_a_cache_script_survives_any_folder(
     assert "set(CMAKE_CUDA_COMPILER [=[" in (project / "cuda.cmake").read_text()
 
 
+def test_quotes_at_both_ends_reach_cmake(tmp_path: Path, bare_environment: dict[str, str]) -> None:
+    flags = """flags.cuda = ["-DA='x y'", '-DB="x y"']\n"""
+    project = write_project(tmp_path / "demo", f'[tool.setuptools-cuda]\narchitectures = ["80"]\n{flags}')
+    ran = run_command("cmake-args", cwd=project, env={**bare_environment, **STEPS})
+    (given,) = (word for word in shlex.split(ran.out) if word.startswith("-DCMAKE_CUDA_FLAGS="))
+    # CMake takes one pair of ' away (its source, cmCacheManager::ParseEntry), and nvcc's words are left.
+    value = given.partition("=")[2]
+    assert (value[0], value[-1]) == ("'", "'")
+    assert shlex.split(value[1:-1]) == ["-DA='x y'", '-DB="x y"']
+
+
+def test_the_project_above_is_named(tmp_path: Path, bare_environment: dict[str, str]) -> None:
+    project = write_project(tmp_path / "demo")
+    env = {**bare_environment, **STEPS}
+    for command in ("cmake-args", "env"):
+        ran = run_command(command, cwd=project / "src", env=env)
+        assert f"note: {project}/pyproject.toml is not read: it is the current folder that counts\n" in ran.err
+
+
 def test_no_toolchain_is_told(tmp_path: Path, bare_environment: dict[str, str]) -> None:
     project = write_project(tmp_path / "demo")
     before = list_tree(tmp_path)

@@ -162,14 +162,15 @@ def test_arguments_and_properties(skbuild: Installation, tmp_path: Path) -> None
     cmake = KERNELS.partition("setuptools_cuda_add")[0] + "add_subdirectory(k)\n"
     inner = (
         "setuptools_cuda_add_kernel_module(one MODULE demo.one SOURCES a.cu b.cu INCLUDE_DIRS ../inc FORMATS ptx\n"
-        '  ARCHITECTURES 80 90 STD c++17 DEFINES "X=Y" "Y=(1 + 1)" FLAGS -lineinfo SERVES 80 9.0 DRIVER 13.0)\n'
+        '  ARCHITECTURES 80 90 STD c++17 DEFINES "X=Y" "Y=(1 + 1)" "S=int s[2]\\;"\n'
+        "  FLAGS -lineinfo SERVES 80 9.0 DRIVER 13.0)\n"
         "set_source_files_properties(a.cu PROPERTIES SETUPTOOLS_CUDA_MAX_ARCHITECTURE 80)\n"
         "setuptools_cuda_add_kernel_module(two MODULE demo.two SOURCES t.cu INSTANTIATE twice<float> FORMATS cubin)\n"
         "setuptools_cuda_add_kernel_module(other MODULE demo.other SOURCES t.cu INSTANTIATE twice<float> NO_INSTALL)\n"
         "add_custom_target(after ALL)\nadd_dependencies(after one)\n"
     )
     root = kernels_project(tmp_path / "demo", cmake=cmake, table=TABLE.replace('"80"', '"80", "90"'))
-    write_project(root, {"k/CMakeLists.txt": inner, "inc/x.h": "", "k/t.cu": TWICE})
+    write_project(root, {"k/CMakeLists.txt": inner, "inc/x.h": "S\n", "k/t.cu": TWICE})
     wheel = skbuild.wheel(root)
     assert [name for name in wheel_names(wheel) if name.startswith(("demo/one", "demo/two", "demo/other"))] == [
         "demo/one.py",
@@ -197,6 +198,13 @@ TWICE = "template <typename T> __global__ void twice(T *x) { x[0] *= 2; }\n"
         ("MODULE demo.k SOURCES k/**.cu", "CMake has no '**'"),
         ("MODULE demo.k SOURCES /etc/hosts", "/etc/hosts lies outside of the project"),
         ("MODULE demo.k SOURCES k/b.cu STD", "without a value: STD"),
+        ('MODULE "" SOURCES k/b.cu', "MODULE is missing"),
+        ('MODULE demo.k SOURCES ""', "SOURCES is missing"),
+        ("MODULE demo.k MODULE demo.j SOURCES k/b.cu", "MODULE is given twice"),
+        ("MODULE ../../k SOURCES k/b.cu", "'../../k' is no module name: write it as pkg.kernels"),
+        ('MODULE "demo.k;demo.j" SOURCES k/b.cu', "'demo.k;demo.j' is no module name"),
+        ("MODULE demo.k SOURCES k/b.cu DEFINES A=[1 B=2", "CMake cannot keep a '[' without its ']' in a list"),
+        ("MODULE demo.k SOURCES k/b.cu INCLUDE_DIRS $<1:inc>", "INCLUDE_DIRS takes folders, and no generator"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_end_the_configuration(
@@ -209,14 +217,54 @@ def test_wrong_arguments_end_the_configuration(
 
 
 def test_wrong_values_are_told_in_the_words_of_cmake(skbuild: Installation, tmp_path: Path) -> None:
-    cmake = KERNELS.replace("SOURCES", "FORMATS elf STD c++98 SOURCES")
+    cmake = KERNELS.replace("SOURCES", "FORMATS elf STD c++98 WHEN_EMPTY no PRIORITY 1.5 SOURCES")
     cmake += "set_source_files_properties(k/a.cu PROPERTIES SETUPTOOLS_CUDA_MAX_ARCHITECTURE new)\n"
     done = configure(skbuild, tmp_path / "demo", cmake=cmake)
     assert done.status == 1
-    assert "error: setuptools_cuda_add_kernel_module(kernels).formats: 'elf' is not" in done.output
-    assert "error: setuptools_cuda_add_kernel_module(kernels).std: 'c++98' is no" in done.output
-    assert "error: properties of the source k/a.cu.max-architecture: 'new' is no" in done.output
+    for said in (
+        "FORMATS: 'elf' is not",
+        "STD: 'c++98' is no",
+        "WHEN_EMPTY: 'no' is not",
+        "PRIORITY: is the string '1.5'",
+    ):
+        assert f"error: setuptools_cuda_add_kernel_module(kernels) {said}" in done.output
+    assert "error: property SETUPTOOLS_CUDA_MAX_ARCHITECTURE of k/a.cu: 'new' is no" in done.output
+    assert "without quotes" not in done.output
     assert "Traceback" not in done.output
+
+
+def test_contradictions_are_told_in_the_words_of_cmake(skbuild: Installation, tmp_path: Path) -> None:
+    cmake = KERNELS.replace("SOURCES", "MIN_ARCHITECTURE 90 SOURCES")
+    done = configure(skbuild, tmp_path / "demo", cmake=cmake)
+    assert "error: setuptools_cuda_add_kernel_module(kernels): no architecture is left for it" in done.output
+    assert "below MIN_ARCHITECTURE 90" in done.output
+    assert "or set WHEN_EMPTY skip to leave it out" in done.output
+    assert "min-architecture" not in done.output
+
+
+def test_a_folder_that_cmake_cannot_name_is_told(skbuild: Installation, tmp_path: Path) -> None:
+    done = run_cmake(skbuild, kernels_project(tmp_path / "de;mo"))
+    assert "CMake cannot keep this path in a list, where ';' ends an item" in " ".join(done.output.split())
+
+
+def test_a_generated_source_is_named_by_its_place_in_the_project(skbuild: Installation, tmp_path: Path) -> None:
+    cmake = KERNELS.partition("setuptools_cuda_add")[0] + (
+        "add_custom_command(OUTPUT g.cu DEPENDS k/b.cu COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/k/b.cu g.cu)\n"
+        "setuptools_cuda_add_kernel_module(kernels MODULE demo.kernels SOURCES ${CMAKE_BINARY_DIR}/g.cu\n"
+        "  INCLUDE_DIRS ${CMAKE_BINARY_DIR}/not_yet)\n"
+    )
+    root = kernels_project(tmp_path / "demo", cmake=cmake)
+    done = skbuild.hook("build_wheel", root)
+    assert 'Let CMake build there: build-dir = "build/cmake" in [tool.scikit-build]' in " ".join(done.output.split())
+    name, said = skbuild.made("build_wheel", root, settings={"build-dir": "build/cmake"})
+    assert "CMake Warning" not in said
+    assert "demo/kernels_images/build/cmake/g.sm_80.cubin" in wheel_names(root / "dist" / str(name))
+
+
+def test_an_editable_install_in_place_is_refused(skbuild: Installation, tmp_path: Path) -> None:
+    done = skbuild.hook("build_editable", kernels_project(tmp_path / "demo"), settings={"editable.mode": "inplace"})
+    assert done.status == 1
+    assert 'Take editable.mode = "redirect", or NO_INSTALL' in " ".join(done.output.split())
 
 
 def test_two_targets_cannot_make_one_module(skbuild: Installation, tmp_path: Path) -> None:

@@ -124,6 +124,37 @@ def test_the_user_wins(skbuild: Installation, tmp_path: Path) -> None:
     assert (define["CMAKE_CUDA_ARCHITECTURES"], define["ARCHS"]) == ("100", "100")
 
 
+def test_what_c_names_counts_for_us_too(skbuild: Installation, tmp_path: Path) -> None:
+    root = project_with(
+        tmp_path / "demo", **{"CMakeLists.txt": "cmake_minimum_required(VERSION 3.25)\nproject(demo NONE)\n"}
+    )
+    (nvcc,) = skbuild.folder.glob("lib/python3*/site-packages/nvidia/cu13/bin/nvcc")
+    define = {"cmake.define.CMAKE_CUDA_COMPILER": str(nvcc), "cmake.define.CMAKE_CUDA_ARCHITECTURES": "90"}
+    steps = {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "setting,pip"}
+    requirements, _ = skbuild.made("get_requires_for_build_wheel", root, settings=define, **steps)
+    assert "toolkit" not in str(requirements)
+    _, said = skbuild.made("build_wheel", root, settings=define, **steps)
+    assert "*** setuptools_cuda: CUDA 13.0.88 (CMAKE_CUDA_COMPILER), sm_90+PTX\n" in said
+    assert f"note: CMAKE_CUDA_COMPILER is set for CMake: {nvcc}\n" in said
+
+
+def test_what_is_wrong_has_the_name_that_the_user_gave_it(skbuild: Installation, tmp_path: Path) -> None:
+    theirs = '\n[tool.scikit-build.cmake.define]\nCMAKE_CUDA_ARCHITECTURES = ["80", "x"]\n'
+    done = skbuild.hook("build_wheel", project_with(tmp_path / "demo", theirs + TABLE))
+    assert done.output.startswith("error: CMAKE_CUDA_ARCHITECTURES: 'x' is no architecture\n")
+    define = {"cmake.define.CMAKE_CUDA_COMPILER": "/no/nvcc"}
+    done = skbuild.hook("build_wheel", project_with(tmp_path / "compiler"), settings=define)
+    assert done.output.startswith("error: CMAKE_CUDA_COMPILER=/no/nvcc: this nvcc cannot be used\n")
+    done = skbuild.hook("build_wheel", project_with(tmp_path / "other"), CMAKE_ARGS="'")
+    assert done.output.startswith("error: CMAKE_ARGS: ")
+    assert "cannot be split into arguments: No closing quotation" in done.output
+
+
+def test_architectures_may_be_off(skbuild: Installation, tmp_path: Path) -> None:
+    read = read_settings(skbuild, project_with(tmp_path / "demo"), CMAKE_ARGS="-DCMAKE_CUDA_ARCHITECTURES=OFF")
+    assert read["define"]["CMAKE_CUDA_ARCHITECTURES"] == "80-real;80-virtual"
+
+
 def test_variables_of_ours_choose(skbuild: Installation, tmp_path: Path) -> None:
     define = read_settings(skbuild, project_with(tmp_path / "demo"), SETUPTOOLS_CUDA_ARCHITECTURES="90a")["define"]
     assert define["CMAKE_CUDA_ARCHITECTURES"] == "90a-real"

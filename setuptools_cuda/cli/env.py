@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from setuptools_cuda import pipeline
 from setuptools_cuda.cli.command import SubParsers, add_command, add_settings_option, make_request
@@ -35,6 +36,7 @@ def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
     if toolchain.farm is not None:
         write_farm(toolchain.farm, host_compiler=toolchain.host_compiler.path, environment=environment)
         print(f"note: {toolchain.root} holds links to the toolkit's wheels", file=sys.stderr)
+    tell_of_project_above(request.root)
     for note in (*toolchain.notes, *architectures.notes):
         print(f"note: {note}", file=sys.stderr)
     print_exactly(render_exports(toolchain, architectures, environment=environment))
@@ -71,6 +73,16 @@ def place_links(request: pipeline.Request) -> pipeline.Request:
         return request
     interpreter = hashlib.sha256(os.fsencode(sys.prefix)).hexdigest()[:16]
     return replace(request, build_base=cache / "toolkits" / interpreter)
+
+
+def tell_of_project_above(folder: Path) -> None:
+    """Say on the standard error that the project around ``folder`` is not read, where there is one and none here."""
+    files = (parent / "pyproject.toml" for parent in folder.parents)
+    if find_table(folder) is None:
+        for file in files:
+            if file.is_file() and b"tool.setuptools-cuda" in file.read_bytes():
+                print(f"note: {file} is not read: it is the current folder that counts", file=sys.stderr)
+                return
 
 
 def print_exactly(text: str) -> None:

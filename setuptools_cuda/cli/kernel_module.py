@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from urllib.parse import unquote
 
 from setuptools_cuda.cli.command import SubParsers, add_command
 from setuptools_cuda.environment import Environment
@@ -20,22 +21,28 @@ def add_parser(subparsers: SubParsers) -> None:
     parser.fromfile_prefix_chars = "@"
     parser.add_argument("--target", required=True)
     for name in _PATHS:
-        parser.add_argument(f"--{name}", type=Path, required=True)
+        parser.add_argument(f"--{name}", type=_read_path, required=True)
     for name in _TEXTS:
-        parser.add_argument(f"--{name}", default="")
+        parser.add_argument(f"--{name}", default="", type=unquote)
     parser.add_argument("--word", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"))
     parser.add_argument(
         "--source-word", nargs=3, action="append", default=[], metavar=("SOURCE", "KEY", "VALUE"), dest="source_words"
     )
 
 
+def _read_path(text: str) -> Path:
+    return Path(unquote(text))
+
+
 def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
-    """Build the module. Raises BuildError."""
+    """Build the module. CMake encodes what would end a line, or an item of its lists. Raises BuildError."""
     kernels = CMakeKernels(
         root=arguments.root,
         target=arguments.target,
-        words=[(key, value.removeprefix("=")) for key, value in arguments.word],
-        source_words=[(source, key, value.removeprefix("=")) for source, key, value in arguments.source_words],
+        words=[(key, unquote(value.removeprefix("="))) for key, value in arguments.word],
+        source_words=[
+            (unquote(source), key, unquote(value.removeprefix("="))) for source, key, value in arguments.source_words
+        ],
         binary_folder=arguments.binary_folder,
         wheel_folder=arguments.wheel_folder,
         manifest=arguments.manifest,

@@ -13,6 +13,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Problem
 from setuptools_cuda.execute.depfile import render_depfile
 from setuptools_cuda.execute.folder import telling
+from setuptools_cuda.frontends.cmake_words import OURS, name_as_cmake, with_arguments_of, with_names_of_cmake
 from setuptools_cuda.resolution.architecture_spellings import spell_for_cmake
 from setuptools_cuda.stage.copy import stage_files
 from setuptools_cuda.targets import Declared
@@ -53,7 +54,7 @@ def build_kernels(kernels: CMakeKernels, *, environment: Environment, echo: Echo
     names = _names_of_cmake(environment)
     try:
         planned = _plan(kernels, environment=environment)
-        result = pipeline.build(planned, echo=lambda line: echo(_translate(line, names=names)))
+        result = pipeline.build(planned, echo=lambda line: echo(name_as_cmake(line, names=names)))
     except BuildError as error:
         raise BuildError(*(_in_words_of_cmake(one, kernels=kernels, names=names) for one in error.problems)) from None
     with telling(kernels.wheel_folder):
@@ -135,34 +136,15 @@ def _read_values(values: Sequence[str], *, kind: str) -> object:
     return values[-1]
 
 
-def _names_of_cmake(environment: Environment) -> dict[str, str]:
-    """Return our variables that are set for CMake's sake alone, with CMake's own that they come from."""
-    ours = {
-        "SETUPTOOLS_CUDA_NVCC": "CMAKE_CUDA_COMPILER",
-        "SETUPTOOLS_CUDA_HOST_COMPILER": "CMAKE_CUDA_HOST_COMPILER",
-        "SETUPTOOLS_CUDA_ARCHITECTURES": "CMAKE_CUDA_ARCHITECTURES",
-    }
-    return {name: theirs for name, theirs in ours.items() if environment.get(name) is None}
+def _names_of_cmake(environment: Environment) -> tuple[str, ...]:
+    """Return CMake's variables that ours are set from; what a user has set stays named as it is."""
+    return tuple(theirs for theirs, ours in OURS.items() if environment.get(ours) is None)
 
 
-def _translate(text: str, *, names: Mapping[str, str]) -> str:
-    for name, theirs in names.items():
-        text = text.replace(name, theirs)
-    return text
-
-
-def _in_words_of_cmake(problem: Problem, *, kernels: CMakeKernels, names: Mapping[str, str]) -> Problem:
-    """Return a problem in the names of CMake's variables, and one of an override as one of the source's properties."""
-    where = problem.where
-    for number, source in enumerate(dict.fromkeys(source for source, _, _ in kernels.source_words)):
-        where = where.replace(f"tool.setuptools-cuda.override[{number}]", f"properties of the source {source}")
-    return replace(
-        problem,
-        what=_translate(problem.what, names=names),
-        where=_translate(where, names=names),
-        details=tuple((label, _translate(text, names=names)) for label, text in problem.details),
-        fix=tuple(_translate(text, names=names) for text in problem.fix),
-    )
+def _in_words_of_cmake(problem: Problem, *, kernels: CMakeKernels, names: Sequence[str]) -> Problem:
+    sources = tuple(dict.fromkeys(source for source, _, _ in kernels.source_words))
+    problem = with_arguments_of(problem, call=f"{_FUNCTION}({kernels.target})", sources=sources)
+    return with_names_of_cmake(problem, names=names)
 
 
 def _remove_others(folder: Path, *, keep: Mapping[str, object]) -> None:

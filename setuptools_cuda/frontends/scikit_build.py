@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_PEP_517_REQUIRES = "get_requires_for_build_"
+_ASKS_REQUIREMENTS = "get_requires_for_build_"
+_HOOKS = (_ASKS_REQUIREMENTS, "build_wheel", "build_editable")
 _BUILDS = frozenset({"wheel", "editable"})
 
 
@@ -26,8 +27,12 @@ def provide_settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
     if not _mentions_us(Path("pyproject.toml")):
         return {}
     settings: Any = importlib.import_module("setuptools_cuda.frontends.scikit_build_settings")
+    asks, given = _find_hook()
     table: dict[str, Any] = settings.make_settings(
-        building=state in _BUILDS, asks_requirements=_is_asked_for_requirements(), variables=env
+        building=state in _BUILDS,
+        asks_requirements=asks,
+        variables=env,
+        config_settings=given,
     )
     return table
 
@@ -39,14 +44,18 @@ def _mentions_us(pyproject: Path) -> bool:
         return False
 
 
-def _is_asked_for_requirements() -> bool:
-    """Return whether a hook that asks for requirements is running (PEP 517, PEP 660).
+def _find_hook() -> tuple[bool, Mapping[str, object]]:
+    """Return whether a hook that asks for requirements is running (PEP 517, PEP 660), and scikit-build-core's settings.
 
-    scikit-build-core calls both this hook and the build "wheel". Only here may a toolkit be missing.
+    It passes on neither, and calls both the question for requirements, in which alone a toolkit may
+    be missing, and the build "wheel". The ``config_settings`` of another backend are not for it.
     """
+    asks, given = False, dict[str, object]()
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_code.co_name.startswith(_PEP_517_REQUIRES):
-            return True
+        name = frame.f_code.co_name
+        asks = asks or name.startswith(_ASKS_REQUIREMENTS)
+        if name.startswith(_HOOKS) and str(frame.f_globals.get("__name__")).startswith("scikit_build_core."):
+            given = frame.f_locals.get("config_settings") or given
         frame = frame.f_back
-    return False
+    return asks, given
