@@ -249,7 +249,8 @@ def test_a_folder_that_cmake_cannot_name_is_told(skbuild: Installation, tmp_path
 
 def test_a_generated_source_is_named_by_its_place_in_the_project(skbuild: Installation, tmp_path: Path) -> None:
     cmake = KERNELS.partition("setuptools_cuda_add")[0] + (
-        "add_custom_command(OUTPUT g.cu DEPENDS k/b.cu COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/k/b.cu g.cu)\n"
+        "set(from ${CMAKE_SOURCE_DIR}/k/b.cu)\n"
+        "add_custom_command(OUTPUT g.cu DEPENDS k/b.cu COMMAND ${CMAKE_COMMAND} -E copy ${from} g.cu)\n"
         "setuptools_cuda_add_kernel_module(kernels MODULE demo.kernels SOURCES ${CMAKE_BINARY_DIR}/g.cu\n"
         "  INCLUDE_DIRS ${CMAKE_BINARY_DIR}/not_yet)\n"
     )
