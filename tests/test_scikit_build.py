@@ -264,6 +264,20 @@ def test_importing_the_provider_costs_nothing(skbuild: Installation, tmp_path: P
     assert said == "{} ['setuptools_cuda', 'setuptools_cuda.frontends', 'setuptools_cuda.frontends.scikit_build']\n"
 
 
+def test_an_sdist_for_which_cmake_runs(skbuild: Installation, tmp_path: Path) -> None:
+    table = "sdist.cmake = true\n" + TABLE
+    root = write_project(tmp_path / "demo", {"pyproject.toml": BACKEND + table, **KERNEL_FILES})
+    assert skbuild.sdist_names(root) == {"PKG-INFO", "pyproject.toml", *KERNEL_FILES}
+    steps = {"SETUPTOOLS_CUDA_TOOLCHAIN_STEPS": "path,pip", "PATH": "/nowhere"}
+    requirements, _ = skbuild.made("get_requires_for_build_sdist", root, **steps)
+    assert "cuda-toolkit[nvcc,cccl]==13.0.*" in str(requirements)
+
+
+def test_a_wheel_without_cmake_needs_no_toolchain(skbuild: Installation, tmp_path: Path) -> None:
+    root = project_with(tmp_path / "demo", "wheel.cmake = false\n" + TABLE)
+    assert skbuild.wheel(root, SETUPTOOLS_CUDA_TOOLCHAIN_STEPS="setting").name == "demo-1.0-py3-none-any.whl"
+
+
 def test_the_sdist_holds_nothing_of_ours(skbuild: Installation, tmp_path: Path) -> None:
     root = write_project(tmp_path / "demo", {"pyproject.toml": BACKEND + TABLE, **KERNEL_FILES})
     read_settings(skbuild, root)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.frontends.scikit_build_defines import list_defines
+from setuptools_cuda.frontends.scikit_build_defines import list_defines, runs_cmake
 
 A = "CMAKE_CUDA_ARCHITECTURES"
 
@@ -59,3 +59,24 @@ def test_what_comes_later_wins() -> None:
 @pytest.mark.parametrize("cmake", [{}, None, {"define": []}, {"args": {}}])
 def test_what_is_no_table_says_nothing(cmake: object) -> None:
     assert defines(cmake) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "table", "settings", "variables", "runs"),
+    [
+        ("wheel", {}, {}, {}, True),
+        ("editable", {}, {}, {}, True),
+        ("wheel", {"wheel": {"cmake": False}}, {}, {}, False),
+        ("wheel", {"wheel": {"cmake": False}}, {"wheel.cmake": "true"}, {}, True),
+        ("editable", {}, {"skbuild.wheel.cmake": "off"}, {}, False),
+        ("wheel", {}, {"wheel.cmake": "1"}, {"SKBUILD_WHEEL_CMAKE": "0"}, False),
+        ("sdist", {}, {}, {}, False),
+        ("sdist", {"sdist": {"cmake": True}}, {}, {}, True),
+        ("metadata_wheel", {"wheel": {"cmake": True}}, {}, {}, False),
+    ],
+)  # fmt: skip
+def test_whether_cmake_runs(
+    state: str, table: dict[str, object], settings: dict[str, str], variables: dict[str, str], *, runs: bool
+) -> None:
+    document = {"tool": {"scikit-build": table}}
+    assert runs_cmake(state, document, settings=settings, environment=Environment(variables, Path("/"))) == runs

@@ -15,7 +15,6 @@ from typing import Any
 
 _ASKS_REQUIREMENTS = "get_requires_for_build_"
 _HOOKS = (_ASKS_REQUIREMENTS, "build_wheel", "build_editable")
-_BUILDS = frozenset({"wheel", "editable"})
 
 
 def provide_settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def provide_settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
     settings: Any = importlib.import_module("setuptools_cuda.frontends.scikit_build_settings")
     asks, given = _find_hook()
     table: dict[str, Any] = settings.make_settings(
-        building=state in _BUILDS,
+        state,
         asks_requirements=asks,
         variables=env,
         config_settings=given,

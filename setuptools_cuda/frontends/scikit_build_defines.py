@@ -10,6 +10,7 @@ from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 
 Pair = tuple[str, str]
+_NO = frozenset({"", "0", "false", "off", "no"})
 
 
 def list_defines(
@@ -30,6 +31,23 @@ def list_defines(
     for arguments in (table.get("args"), given.get("cmake.args"), environment.get("SKBUILD_CMAKE_ARGS")):
         yield from _read_arguments(arguments.split(";") if isinstance(arguments, str) else arguments)
     yield from _read_arguments(_split("CMAKE_ARGS", environment=environment))
+
+
+def runs_cmake(
+    state: str, document: Mapping[str, Any], *, settings: Mapping[str, object], environment: Environment
+) -> bool:
+    """Return whether CMake runs in ``state``: for wheels if not told otherwise, for sdists if told so."""
+    table, usual = ("wheel", True) if state in {"wheel", "editable"} else ("sdist", False)
+    if state.startswith("metadata"):
+        return False
+    given = {name.removeprefix("skbuild."): value for name, value in settings.items()}
+    found = (
+        environment.get(f"SKBUILD_{table.upper()}_CMAKE"),
+        given.get(f"{table}.cmake"),
+        _table_at(document, "tool", "scikit-build", table).get("cmake"),
+    )
+    said = next((value for value in found if value is not None), usual)
+    return str(said).casefold() not in _NO
 
 
 def _table_at(table: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from setuptools_cuda.frontends.cmake_project import (
     write_toolkit,
 )
 from setuptools_cuda.frontends.cmake_words import OURS, name_as_cmake, with_names_of_cmake
-from setuptools_cuda.frontends.scikit_build_defines import list_defines
+from setuptools_cuda.frontends.scikit_build_defines import list_defines, runs_cmake
 from setuptools_cuda.frontends.session import find_session
 
 _OFF = frozenset({"off", "false"})
@@ -31,11 +31,11 @@ _OFF = frozenset({"off", "false"})
 
 
 def make_settings(
-    *, building: bool, asks_requirements: bool, variables: Mapping[str, str], config_settings: Mapping[str, object]
+    state: str, *, asks_requirements: bool, variables: Mapping[str, str], config_settings: Mapping[str, object]
 ) -> dict[str, Any]:
     """Return a table as ``[tool.scikit-build]``.
 
-    ``building`` says that a wheel is made, or asked about; otherwise the table is checked alone.
+    Where scikit-build-core does not run CMake in ``state``, the table is checked alone.
     ``config_settings`` are those of ``-C``, for scikit-build-core. Raises SystemExit, so that
     front-ends show the text and no traceback.
     """
@@ -44,7 +44,9 @@ def make_settings(
         if find_table(root) is None:
             return {}
         environment = replace(read_environment(), variables=dict(variables), cwd=root)
-        theirs = dict(_find_theirs(root, settings=config_settings, environment=environment))
+        document = read_pyproject(root)
+        building = runs_cmake(state, document, settings=config_settings, environment=environment)
+        theirs = dict(_find_theirs(document, settings=config_settings, environment=environment))
         with _in_words_of_cmake(theirs):
             return _make(root, building=building, asks=asks_requirements, environment=environment, theirs=theirs)
     except BuildError as error:
@@ -60,9 +62,11 @@ def _in_words_of_cmake(theirs: Mapping[str, str]) -> Iterator[None]:
         raise BuildError(*(with_names_of_cmake(one, names=tuple(theirs)) for one in error.problems)) from None
 
 
-def _find_theirs(root: Path, *, settings: Mapping[str, object], environment: Environment) -> Iterator[tuple[str, str]]:
+def _find_theirs(
+    document: Mapping[str, Any], *, settings: Mapping[str, object], environment: Environment
+) -> Iterator[tuple[str, str]]:
     """Yield what the user says to CMake of what we would say."""
-    for name, value in list_defines(read_pyproject(root), settings=settings, environment=environment):
+    for name, value in list_defines(document, settings=settings, environment=environment):
         if name in OURS and value.strip():
             yield name, value
 
