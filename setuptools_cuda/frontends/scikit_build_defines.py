@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -40,14 +41,29 @@ def runs_cmake(
     table, usual = ("wheel", True) if state in {"wheel", "editable"} else ("sdist", False)
     if state.startswith("metadata"):
         return False
+    said = _find_setting(f"{table}.cmake", document, settings=settings, environment=environment)
+    return str(usual if said is None else said).casefold() not in _NO
+
+
+def find_build_dir(
+    document: Mapping[str, Any], *, settings: Mapping[str, object], environment: Environment
+) -> str | None:
+    """Return the build folder that is kept, with its placeholders, or None."""
+    said = _find_setting("build-dir", document, settings=settings, environment=environment)
+    return said if isinstance(said, str) and said else None
+
+
+def _find_setting(
+    key: str, document: Mapping[str, Any], *, settings: Mapping[str, object], environment: Environment
+) -> object:
     given = {name.removeprefix("skbuild."): value for name, value in settings.items()}
+    *tables, name = key.split(".")
     found = (
-        environment.get(f"SKBUILD_{table.upper()}_CMAKE"),
-        given.get(f"{table}.cmake"),
-        _table_at(document, "tool", "scikit-build", table).get("cmake"),
+        environment.get(f"SKBUILD_{re.sub('[.-]', '_', key).upper()}"),
+        given.get(key),
+        _table_at(document, "tool", "scikit-build", *tables).get(name),
     )
-    said = next((value for value in found if value is not None), usual)
-    return str(said).casefold() not in _NO
+    return next((value for value in found if value is not None), None)
 
 
 def _table_at(table: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from setuptools_cuda.frontends.cmake_project import (
     write_toolkit,
 )
 from setuptools_cuda.frontends.cmake_words import OURS, name_as_cmake, with_names_of_cmake
-from setuptools_cuda.frontends.scikit_build_defines import list_defines, runs_cmake
+from setuptools_cuda.frontends.scikit_build_defines import find_build_dir, list_defines, runs_cmake
+from setuptools_cuda.frontends.scikit_build_folder import find_stale_folders, remove_cache
 from setuptools_cuda.frontends.session import find_session
 
 _OFF = frozenset({"off", "false"})
@@ -48,9 +49,22 @@ def make_settings(
         building = runs_cmake(state, document, settings=config_settings, environment=environment)
         theirs = dict(_find_theirs(document, settings=config_settings, environment=environment))
         with _in_words_of_cmake(theirs):
-            return _make(root, building=building, asks=asks_requirements, environment=environment, theirs=theirs)
+            kept = find_build_dir(document, settings=config_settings, environment=environment) if building else None
+            known = _Known(root, environment, theirs, build_dir=kept)
+            return _make(known, building=building, asks=asks_requirements)
     except BuildError as error:
         raise SystemExit(str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known before the table is read."""
+
+    root: Path
+    environment: Environment
+    theirs: Mapping[str, str]
+    build_dir: str | None
+    """CMake's folder where it is kept, with placeholders of scikit-build-core's."""
 
 
 @contextmanager
@@ -71,11 +85,10 @@ def _find_theirs(
             yield name, value
 
 
-def _make(
-    root: Path, *, building: bool, asks: bool, environment: Environment, theirs: Mapping[str, str]
-) -> dict[str, Any]:
+def _make(known: _Known, *, building: bool, asks: bool) -> dict[str, Any]:
+    root, theirs = known.root, known.theirs
     ours = {OURS[name]: value for name, value in theirs.items() if value.casefold() not in _OFF}
-    environment = environment.with_variables(ours)
+    environment = known.environment.with_variables(ours)
     # Under our own backend, with scikit-build-core's plugin of setuptools, settings reach us past both.
     session = find_session()
     request = pipeline.Request(root, environment, config_settings=dict(session.settings) if session else {})
@@ -88,7 +101,8 @@ def _make(
     build = resolve_cmake_build(settings, request=request)
     if not asks:
         write_toolkit(build, request=request)
-        _tell(build, theirs=theirs)
+        forgotten = tuple(_forget_other_compilers(build, known=known))
+        _tell(replace(build, notes=(*build.notes, *forgotten)), theirs=theirs)
     table: dict[str, Any] = {
         "cmake": {"define": dict(build.entries)},
         "env": {"SetuptoolsCuda_DIR": str(PACKAGE_FOLDER)},
@@ -96,6 +110,17 @@ def _make(
     if settings.project.jobs is not None:
         table["env"]["CMAKE_BUILD_PARALLEL_LEVEL"] = str(settings.project.jobs)
     return table
+
+
+def _forget_other_compilers(build: CMakeBuild, *, known: _Known) -> Iterator[str]:
+    """Make CMake begin anew in kept folders of another compiler; yield what to say of it."""
+    if build.toolchain is None or known.build_dir is None:
+        return
+    compilers = {str(build.toolchain.nvcc), known.theirs.get("CMAKE_CUDA_COMPILER", "")}
+    version = build.toolchain.version
+    for folder in find_stale_folders(known.build_dir, root=known.root, compilers=compilers, version=version):
+        remove_cache(folder)
+        yield f"{folder} is configured anew: it was made with another CUDA compiler"
 
 
 def _tell(build: CMakeBuild, *, theirs: Mapping[str, str]) -> None:

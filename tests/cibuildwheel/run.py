@@ -3,7 +3,7 @@
 It is built twice: by setuptools, and by CMake, scikit-build-core and nanobind (tests/scikit_build_sample);
 ``--sample`` takes one of them. Run ``nox -s cibuildwheel`` on a Debian machine, as root, after
 ``apt-get install podman runc debootstrap netavark aardvark-dns iptables uidmap fuse-overlayfs``. It takes about
-eight minutes, 2 GB in the folder that is named (or a temporary one), and an index for pip. The image is made by
+six minutes at first, 2 GB in the folder that is named (or a temporary one), and an index for pip. The image is made by
 debootstrap, and kept in that folder for the next run. In the container nothing reaches the network: pip finds
 the compiler and all else in a folder of wheels.
 """
