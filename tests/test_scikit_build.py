@@ -278,6 +278,7 @@ def test_a_kept_folder_of_another_compiler_is_configured_anew(skbuild: Installat
     cmake = (
         "cmake_minimum_required(VERSION 3.25)\nproject(demo LANGUAGES CUDA)\n"
         'message(STATUS "for ${CMAKE_CUDA_ARCHITECTURES}, ${CMAKE_BUILD_TYPE}, with ${CMAKE_CUDA_COMPILER}")\n'
+        'message(STATUS "host ${CMAKE_CUDA_HOST_COMPILER}")\n'
     )
     files = {"pyproject.toml": BACKEND + 'build-dir = "b/{wheel_tag}"\n' + TABLE, "CMakeLists.txt": cmake}
     root = write_project(tmp_path / "demo", {**files, "demo/__init__.py": ""})
@@ -289,11 +290,14 @@ def test_a_kept_folder_of_another_compiler_is_configured_anew(skbuild: Installat
     (info,) = (root / "b").glob("*/CMakeFiles/*/CMakeCUDACompiler.cmake")
     info.write_text(info.read_text().replace('VERSION "13.0.88"', 'VERSION "13.0.48"'))
     said.append(skbuild.made("build_wheel", root, CUDACXX=f"{other}/bin/nvcc")[1])
-    for text, folder in zip(said, (farm, farm, other, other), strict=True):
+    host = {"CUDACXX": f"{other}/bin/nvcc", "SETUPTOOLS_CUDA_HOST_COMPILER": "/usr/bin/g++"}
+    said.append(skbuild.made("build_wheel", root, **host)[1])
+    assert "-- host /usr/bin/g++\n" in said[-1]
+    for text, folder in zip(said, (farm, farm, other, other, other), strict=True):
         assert f"-- for 80-real;80-virtual, Release, with {folder}/bin/nvcc\n" in text
         assert "You have changed variables" not in text
     anew = ["is configured anew: it was made with another CUDA compiler\n" in text for text in said]
-    assert anew == [False, False, True, True]
+    assert anew == [False, False, True, True, True]
 
 
 def test_a_wheel_without_cmake_needs_no_toolchain(skbuild: Installation, tmp_path: Path) -> None:

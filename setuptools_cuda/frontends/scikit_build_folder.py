@@ -2,7 +2,7 @@
 
 CMake then drops its whole cache by itself, and with it all that it was told on its command line:
 architectures, flags, build type. What it makes is none of that. Where the path of the compiler is
-the same and its release another, CMake does not notice, and compiles nothing anew.
+the same and its release another, or its host compiler is, CMake goes on with what it knew.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from setuptools_cuda.execute.folder import telling
@@ -18,17 +18,17 @@ from setuptools_cuda.execute.folder import telling
 _SET = re.compile(r'^set\((CMAKE_CUDA_\w+) "([^"]*)"\)$', re.MULTILINE)
 
 
-def find_stale_folders(build_dir: str, *, root: Path, compilers: Collection[str], version: str) -> Iterator[Path]:
+def find_stale_folders(build_dir: str, *, root: Path, wanted: Mapping[str, Collection[str]]) -> Iterator[Path]:
     """Yield the folders that ``build_dir`` may name, with any text for its placeholders, made with another compiler.
 
-    ``compilers`` are the spellings of the one that it shall be: CMake compares its path as text.
-    What it knows of a compiler is in ``CMakeFiles/VERSION/CMakeCUDACompiler.cmake``.
+    ``wanted`` has what may stand in variables of ``CMakeFiles/VERSION/CMakeCUDACompiler.cmake``, in
+    which CMake keeps what it knows of a compiler. It compares paths as text.
     """
     folder = root / build_dir
     pattern = "*".join(glob.escape(part) for part in re.split(r"\{[^{}]*\}", str(folder.relative_to(folder.anchor))))
     for file in sorted(Path(folder.anchor).glob(f"{pattern}/CMakeFiles/*/CMakeCUDACompiler.cmake")):
         known = dict(_SET.findall(file.read_text("utf-8", "surrogateescape")))
-        if known.get("CMAKE_CUDA_COMPILER") not in compilers or known.get("CMAKE_CUDA_COMPILER_VERSION") != version:
+        if any(known.get(name) not in values for name, values in wanted.items()):
             yield file.parent.parent.parent
 
 

@@ -116,9 +116,11 @@ def _forget_other_compilers(build: CMakeBuild, *, known: _Known) -> Iterator[str
     """Make CMake begin anew in kept folders of another compiler; yield what to say of it."""
     if build.toolchain is None or known.build_dir is None:
         return
-    compilers = {str(build.toolchain.nvcc), known.theirs.get("CMAKE_CUDA_COMPILER", "")}
-    version = build.toolchain.version
-    for folder in find_stale_folders(known.build_dir, root=known.root, compilers=compilers, version=version):
+    toolchain = build.toolchain
+    names = {"CMAKE_CUDA_COMPILER": toolchain.nvcc, "CMAKE_CUDA_HOST_COMPILER": toolchain.host_compiler.path}
+    wanted = {name: {str(path), known.theirs.get(name, "")} for name, path in names.items()}
+    wanted["CMAKE_CUDA_COMPILER_VERSION"] = {toolchain.version}
+    for folder in find_stale_folders(known.build_dir, root=known.root, wanted=wanted):
         remove_cache(folder)
         yield f"{folder} is configured anew: it was made with another CUDA compiler"
 
