@@ -124,6 +124,32 @@ def test_a_header_that_comes_before_another(project: Project) -> None:
     assert project.build() == []
 
 
+@pytest.mark.parametrize(
+    ("texts", "new"),
+    [
+        ({"src/a.c": '#include "sub/x.h"\n', "inc/sub/x.h": '#include "one.h"\n'}, "inc/sub/one.h"),
+        ({"src/a.c": "#include <sys/param.h>\n"}, "inc/sys/param.h"),
+        ({"src/a.c": '#if __has_include("opt.h")\n#include "opt.h"\n#endif\n'}, "inc/opt.h"),
+        ({"src/a.c": "#include <q.h>\n", "two/q.h": ""}, "system/q.h"),
+        ({"src/a.c": "#include <q.h>\n", "two/q.h": ""}, "apart/q.h"),
+        ({"src/a.c": '#include "one.h"\n'}, "quoted/one.h"),
+    ],
+    ids=["beside a header", "before the system's", "asked for", "-isystem", "-I in two words", "-iquote"],
+)
+def test_headers_that_would_be_read_instead(project: Project, texts: Mapping[str, str], new: str) -> None:
+    flags = ["-iquote", "quoted", "-I", "apart", "-isystem", "system", "-isystem", "two"]
+    project.write({"pyproject.toml": table(library=f"flags = {{ c = {json.dumps(flags)} }}"), **texts}).build()
+    # What only asks, or is read by nobody, is no reason: src/a.c includes none of these.
+    project.write({"inc/sub/two.h": "", "two/one.h": "", "src/q.h": ""})
+    assert project.build() == []
+    project.write({new: "int made;\n"})
+    assert project.build() == [ARCHIVE, "src/a.c"]
+    assert project.reason("src/a.c") == f"{new} is new, and comes before what was read"
+    (project.root / new).unlink()
+    assert project.build() == [ARCHIVE, "src/a.c"]
+    assert project.build() == []
+
+
 def test_a_header_that_is_gone_is_told_by_the_compiler(project: Project) -> None:
     (project.root / "inc/one.h").unlink()
     with pytest.raises(BuildError, match=r"one\.h: No such file"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from setuptools_cuda.plan.values import Job
 
 # Raised whenever what goes into a key or into an entry changes, so that old and new never meet.
-VERSION = "setuptools_cuda job 1"
+VERSION = "setuptools_cuda job 2"
 _OF_COMPILES = (
     # nvcc.profile builds on these (CUDA Compiler Driver, "nvcc.profile"); an option in one is an option.
     *("INCLUDES", "SYSTEM_INCLUDES", "CUDAFE_FLAGS", "PTXAS_FLAGS", "NVVMIR_LIBRARY_DIR"),

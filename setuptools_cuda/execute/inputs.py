@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from setuptools_cuda.execute.names import Names
 from setuptools_cuda.plan.values import Job
@@ -60,34 +60,3 @@ def _find_library(library: str, *, folders: Sequence[str], names: Names) -> str:
             if os.path.isfile(names.path(name)):  # noqa: PTH113 - names.path gives text
                 return name
     return ""
-
-
-def list_absent(argv: Sequence[str], *, inputs: Iterable[str], source: str, names: Names) -> tuple[str, ...]:
-    """Return the names of files that are not there and that would be read in place of one of ``inputs``.
-
-    A header found in one folder of ``-I`` would be found in one before it, had it been there; the
-    source's own folder comes before all.
-    """
-    folders = [names.name(names.replaced([word[2:]])[0]).rstrip("/") for word in argv if word.startswith("-I")]
-    toolkit = names.build.rpartition("/")[0]
-    found: dict[str, None] = {}
-    for place, folder in enumerate(folders):
-        if not (toolkit and folder.startswith(f"{toolkit}/")):
-            before = _of_project((source.rpartition("/")[0], *folders[:place]), but=folder)
-            found.update(dict.fromkeys(_instead(inputs, folder=folder, before=before)))
-    return tuple(each for each in found if each != source and not os.path.exists(names.path(each)))  # noqa: PTH110 - as above
-
-
-def _of_project(folders: Sequence[str], *, but: str) -> tuple[str, ...]:
-    """Return the folders in which a project may put a header, none where ``but`` is searched first anyway."""
-    if folders[0] == but:
-        return ()
-    return tuple(folder for folder in dict.fromkeys(folders) if not folder.startswith(("/", "{")) and folder != but)
-
-
-def _instead(inputs: Iterable[str], *, folder: str, before: Sequence[str]) -> Iterator[str]:
-    prefix = "" if folder in {"", "."} else f"{folder}/"
-    for name in inputs if before else ():
-        if name.startswith(prefix) and (prefix or not name.startswith(("/", "{"))):
-            for other in before:
-                yield f"{other}/{name[len(prefix) :]}" if other not in {"", "."} else name[len(prefix) :]

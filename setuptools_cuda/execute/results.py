@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from setuptools_cuda.environment import Environment
+from setuptools_cuda.execute.absent import list_absent
 from setuptools_cuda.execute.check import read_by_command
 from setuptools_cuda.execute.digests import FileId, read_id
 from setuptools_cuda.execute.fields import Fields, read_fields
 from setuptools_cuda.execute.folder import BuildFolder
-from setuptools_cuda.execute.inputs import list_absent
 from setuptools_cuda.execute.journal import Journal, Step, parse_steps
 from setuptools_cuda.execute.record import Record, find_record, write_record
 from setuptools_cuda.execute.session import Session
@@ -82,9 +82,9 @@ def take_result(job: Job, result: Result, *, session: Session) -> Record:
     session.digests.forget(outputs)
     inputs, sure = _confirm(job, result, session=session)
     absent: tuple[str, ...] = ()
-    if job.kind in {"cuda", "host"} and job.inputs:
+    if job.kind in {"cuda", "device", "host"} and job.inputs:
         source = session.name(job.inputs[0])
-        absent = list_absent(job.argv, inputs=inputs, source=source, names=session.names)
+        absent = list_absent(job.argv, inputs=inputs, source=source, names=session.names, includes=session.includes)
     record = Record(
         key=result.key,
         inputs=tuple(inputs.items()),

@@ -12,6 +12,7 @@ from setuptools_cuda.execute.digests import Digests
 from setuptools_cuda.execute.fingerprint import Fingerprint, make_fingerprint
 from setuptools_cuda.execute.folder import BuildFolder
 from setuptools_cuda.execute.history import History
+from setuptools_cuda.execute.includes import Includes
 from setuptools_cuda.execute.journal import Journal
 from setuptools_cuda.execute.names import Names, make_folders
 from setuptools_cuda.execute.spec import job_name
@@ -38,6 +39,7 @@ class Session:
         self.names = make_names(plan, folder=folder, sites=sites)
         self.digests = Digests(folder.path / "digests.json")
         self.history = History(folder.path / "history.json")
+        self.includes = Includes()
         self.makers = {output.file: job for job in plan.jobs for output in job.outputs}
         self._compilers = Compilers(
             digests=self.digests, names=self.names, variables=variables, cython=_find_cython(sites)
