@@ -43,6 +43,13 @@ class Environment:
                 return name, value
         return None
 
+    def find_place(self, text: str, *, root: Path) -> Path | None:
+        """Return the path that ``text`` names, relative to ``root``; None for ``~`` where HOME is not set."""
+        if text != "~" and not text.startswith("~/"):
+            return root / text
+        home = self.get("HOME")
+        return Path(home) / text[2:] if home else None
+
     def with_variables(self, changes: Mapping[str, str | None]) -> Environment:
         """Return a copy with ``changes`` applied; None removes a variable."""
         merged = {**self.variables, **{k: v for k, v in changes.items() if v is not None}}

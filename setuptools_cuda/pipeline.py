@@ -205,7 +205,7 @@ def run(
     except BuildError as error:
         # Where the configuration itself is wrong, nobody knows whether a report is wanted.
         with contextlib.suppress(BuildError):
-            reporter = find_reporter(load(request), clock=clock)
+            reporter = find_reporter(load(request), environment=request.environment, clock=clock)
             if reporter is not None:
                 reporter.keep(journal=Journal(echo), problems=error.problems)
         raise
@@ -218,7 +218,7 @@ def build(planned: Planned, *, echo: Callable[[str], None]) -> BuildResult:
     ``echo`` gets what a person is to read, line by line. Nothing is written outside the build folder,
     but for the artifact cache and the report.
     """
-    reporter = find_reporter(planned.settings, clock=planned.clock)
+    reporter = find_reporter(planned.settings, environment=planned.request.environment, clock=planned.clock)
     journal = Journal(echo, timed=reporter is not None, phases=list(planned.clock.phases))
     if reporter is None:
         return _build(planned, journal=journal)

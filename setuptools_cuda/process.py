@@ -7,10 +7,17 @@ compiler speaks in whatever encoding its files have.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def run_streaming(
 
     It and what it starts keep the file descriptors ``inherits``, and so the locks on them. Raises
     OSError where it cannot be started. An exception in ``on_line``, Ctrl-C included, ends the
-    program before it goes on.
+    program before it goes on; so does a signal that ends this process.
     """
     with subprocess.Popen(  # noqa: S603 - argv lists only, by the rule above
         tuple(argv),
@@ -82,14 +89,47 @@ def run_streaming(
         pass_fds=tuple(inherits),
     ) as running:
         try:
-            for line in running.stdout or ():
-                on_line(decode(line).rstrip("\r\n"))
-            return running.wait()
-        except BaseException:
+            with _raising_signals():
+                for line in running.stdout or ():
+                    on_line(decode(line).rstrip("\r\n"))
+                return running.wait()
+        except BaseException as error:
             running.terminate()
             # On Ctrl-C leaving the block would not wait, and what runs is still writing.
             running.wait()
+            if isinstance(error, _SignalError):
+                os.kill(os.getpid(), error.number)
             raise
+
+
+class _SignalError(BaseException):
+    """A signal that is to end this process, and that nobody else takes care of."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def _raising_signals() -> Iterator[None]:
+    """Raise a signal that would end this process as an exception, so that what it runs is ended first.
+
+    One that somebody else takes care of, or ignores as nohup does, stays theirs. Python lets the
+    main thread alone take care of signals (its documentation, "signal").
+    """
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise _SignalError(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,9 @@ def test_the_default_is_the_users_place_for_caches(start: Callable[..., Project]
     del project.variables["SETUPTOOLS_CUDA_CACHE"]
     project.build()
     assert len(entries(tmp_path / "home/.cache/setuptools-cuda")) == 3
-    assert (tmp_path / "home/.cache/setuptools-cuda/CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172")
+    assert (
+        (tmp_path / "home/.cache/setuptools-cuda/v1/CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172")
+    )
     other = start(HOME=str(tmp_path / "home"), XDG_CACHE_HOME=str(tmp_path / "xdg"))
     del other.variables["SETUPTOOLS_CUDA_CACHE"]
     other.build()

@@ -74,4 +74,4 @@ def test_an_entry_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
     words = [sys.executable, "-c", STORE, str(tmp_path / "cache"), str(made), digest]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
     assert done.stdout == "File too large\n"
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [tmp_path / "cache/CACHEDIR.TAG"]
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [tmp_path / "cache/v1/CACHEDIR.TAG"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -43,8 +43,11 @@ _LIBRARY = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 _LIMITED = r"^cp3([2-9]|[1-9][0-9]+)$"
 _MEMORY = r"^ *[0-9]+(\.[0-9]+)? *(B|[kKMGT]B|[KMGT]iB)? *$"
 _MODULE = r"^[^\s.-]+(\.[^\s.-]+)*$"
+_PLACE = r"^(?!(?:{words})$)(?![A-Za-z0-9_]+://)(?!~[^/])[^\x24]*$"
 _RELEASE = r"^[0-9]+\.[0-9]+$"
 _STD = r"^c\+\+(11|14|17|20|23|26)$"
+
+_SWITCHES = frozenset({"on", "off", "true", "false", "yes", "no", "0", "1", "none"})
 
 _UNITS: Mapping[str, int] = {
     "": 1,
@@ -188,6 +191,27 @@ def _check_define(text: str) -> Finding | None:
     return Finding(f"{shorten(text)} is no definition", fix=(fix,))
 
 
+def _check_place(text: str) -> Finding | None:
+    word = text.strip().lower()
+    if word in _SWITCHES:
+        return Finding(f"{shorten(text)} is no folder", fix=(f"a folder of that name is './{word}'",))
+    if re.match(r"\w+://", word):
+        return Finding(f"{shorten(text)} is no folder", fix=("write the path of a folder of this machine",))
+    if word.startswith("~") and word != "~" and not word.startswith("~/"):
+        return Finding(f"{shorten(text)}: the home of another user is not looked up", fix=("write the whole path",))
+    if "$" in word:
+        what = f"{shorten(text)}: variables are not filled in here"
+        return Finding(what, fix=("write what the variable holds; '~/' is your home folder",))
+    return None
+
+
+def _check_cache(text: str) -> Finding | None:
+    found = _check_place(text)
+    if text.strip().lower() == "off" or found is None:
+        return None
+    return replace(found, fix=(*found.fix, "write 'off' to have no cache"))
+
+
 def _matches(pattern: str, *, what: str, fix: str) -> Callable[[str], Finding | None]:
     def find(text: str) -> Finding | None:
         return None if re.search(pattern, text) else Finding(f"{shorten(text)} {what}", fix=(fix,))
@@ -217,6 +241,8 @@ CHECKS: Mapping[str, Check] = {
     "defines": Check(_check_define, pattern=_DEFINE),
     "memory": Check(_check_memory, pattern=_MEMORY),
     "limited-api": Check(_check_limited_api, pattern=_LIMITED),
+    "place": Check(_check_place, pattern=_PLACE.format(words="on|off|true|false|yes|no|0|1|none")),
+    "cache": Check(_check_cache, pattern=_PLACE.format(words="on|true|false|yes|no|0|1|none")),
     "positive": Check(_check_positive),
     "cuda-library": Check(
         _matches(_CUDA_LIBRARY, what="is no library of CUDA", fix="write it by CMake's name, as 'CUDA::cublas'"),

@@ -217,8 +217,10 @@ class Project:
     )
     jobs: int | None = key("Compiles that run at once; if not set, as many as there are cores.", check="positive")
     profile: Literal["release", "dev", "debug"] = key("The kind of build.", default="release")
-    report: str | None = key("The folder for a report of the build: report.json and report.html.")
-    cache: str | None = key("The folder of the artifact cache, or 'off'; if not set, one in the user's cache folder.")
+    report: str | None = key("The folder for a report of the build: report.json and report.html.", check="place")
+    cache: str | None = key(
+        "The folder of the artifact cache, or 'off'; if not set, one in the user's cache folder.", check="cache"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

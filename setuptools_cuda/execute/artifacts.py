@@ -171,7 +171,8 @@ class Artifacts:
             return
         place.parent.mkdir(parents=True, exist_ok=True)
         (self.folder / TEMPORARY).mkdir(exist_ok=True)
-        tag = self.folder.parent / "CACHEDIR.TAG"
+        # Not beside it: in a folder that holds other things, backups would leave out those.
+        tag = self.folder / "CACHEDIR.TAG"
         if not tag.exists():
             tag.write_text(_TAG, "ascii")
 

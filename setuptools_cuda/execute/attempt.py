@@ -116,6 +116,9 @@ class Attempt:
             self._fail(self._argv(threads), status=done.status, output=output, attempts=attempts)
             return 1
         made = images.collect(self.outputs, kind=self.kind, codes=self.codes, keep=self.keep, made=self.made)
+        for source in made.values():
+            if not os.path.isfile(source):  # noqa: PTH113 - pathlib is slow to import
+                raise JobError(f"{self._argv(threads)[0]} ended as if all were well, and made no file")
         read = self._list_read()
         for file, source in made.items():
             self._place(source, file=file)
@@ -206,8 +209,11 @@ class Attempt:
         if not self.spec["depfile"]:
             return []
         written = f"{self.made}.dep" if self.kind == "cython" else f"{self.scratch}/out.d"
-        with open(written, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - as above
-            read = parse_depfile(file.read())
+        try:
+            with open(written, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - as above
+                read = parse_depfile(file.read())
+        except FileNotFoundError as error:
+            raise JobError(f"{self._argv(1)[0]} does not tell which files it has read") from error
         found: list[str] = []
         for path in read:
             try:

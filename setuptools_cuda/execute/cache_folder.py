@@ -21,10 +21,7 @@ def find_cache_folder(settings: Settings, *, environment: Environment) -> Path |
         return find_user_cache(environment)
     if asked.strip().lower() == OFF:
         return None
-    if asked == "~" or asked.startswith("~/"):
-        home = environment.get("HOME")
-        return Path(home) / asked[2:] if home else None
-    return settings.root / asked
+    return environment.find_place(asked, root=settings.root)
 
 
 def find_user_cache(environment: Environment) -> Path | None:

@@ -6,6 +6,7 @@ and has to be quick to import.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what "signal" is made of, and always loaded
 import os
 import select
 import sys
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _GRACE = 2.0
 """Seconds that a compiler has to take its temporary files away when it is told to end."""
-_TERM, _KILL = 15, 9
+_TERM, _KILL, _PIPE = 15, 9, 13
 """Signals by their numbers (signal(7)): the module that names them is slow to import."""
 
 
@@ -75,6 +76,8 @@ def _become(argv: Sequence[str], *, writer: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(writer, 1)
         os.dup2(writer, 2)
+        # Python ignores it, and what is ignored stays so in a new program.
+        _signal.signal(_PIPE, _signal.SIG_DFL)
         os.execvp(argv[0], list(argv))  # noqa: S606 - no shell is wanted
     except OSError as error:
         os.write(2, f"{argv[0]}: {error.strerror or error}\n".encode("utf-8", "surrogateescape"))
@@ -103,18 +106,18 @@ def _follow(pid: int, *, reader: int, stays: Callable[[], float]) -> tuple[bytes
 
 def _end(processes: Sequence[int]) -> None:
     """End processes, the first of which is our child: politely, so that they tidy up, then for certain."""
-    _signal(processes, _TERM)
+    _send(processes, _TERM)
     deadline = time.monotonic() + _GRACE
     while time.monotonic() < deadline and not _has_ended(processes[0]):
         time.sleep(0.02)
-    _signal(processes, _KILL)
+    _send(processes, _KILL)
 
 
 def _has_ended(child: int) -> bool:
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _signal(processes: Sequence[int], number: int) -> None:
+def _send(processes: Sequence[int], number: int) -> None:
     for pid in processes:
         try:
             os.kill(pid, number)

@@ -126,6 +126,7 @@ def _held(folder: Path) -> Iterator[None]:
 def _read_number(path: Path) -> int:
     try:
         text = path.read_text("ascii").strip()
+        # Python refuses to read thousands of digits.
+        return int(text) if text.isdecimal() else 0
     except (OSError, ValueError):
         return 0
-    return int(text) if text.isdecimal() else 0

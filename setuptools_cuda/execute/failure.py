@@ -13,6 +13,8 @@ from setuptools_cuda.execute.memory import was_out_of_memory
 
 LINES = 20
 """Lines of a compiler's output that a message shows, from its first error on."""
+_WIDTH = 1000
+"""Letters of a line that it shows."""
 _ERROR = re.compile(
     r"\b(?:fatal\s*)?error\b|\bfatal\b|undefined reference|No such file|multiple definition|cannot find"
     r"|final link failed|No space left",
@@ -125,11 +127,20 @@ def _describe_lack(title: str, *, attempts: int) -> tuple[Code, str, tuple[str, 
 def _first_error(output: str, *, status: int) -> str:
     lines = output.strip().splitlines()
     start = next((number for number, line in enumerate(lines) if _ERROR.search(line)), 0)
-    shown = lines[start : start + LINES]
+    shown = [_readable(line) for line in lines[start : start + LINES]]
     if len(lines) - start > LINES:
         shown.append(f"... and {len(lines) - start - LINES} lines more")
     ended = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     return "\n".join(shown) or f"it {ended}, and said nothing"
+
+
+def _readable(line: str) -> str:
+    """Return a line without what a terminal would obey, and not longer than a person reads."""
+    kept = line if len(line) <= _WIDTH else f"{line[:_WIDTH]} ... and {len(line) - _WIDTH} letters more"
+    return "".join(
+        letter if letter.isprintable() or letter == "\t" else letter.encode("unicode_escape").decode("ascii")
+        for letter in kept
+    )
 
 
 def _architectures(record: dict[str, Any]) -> str:

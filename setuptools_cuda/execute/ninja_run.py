@@ -147,7 +147,9 @@ class _Output:
             self.kept.append(text)
         else:
             self._echo(text)
-        self._after_line()
+        # One such line for each job that has ended; compilers may print millions of others.
+        if text.startswith("["):
+            self._after_line()
 
 
 def _failure(folder: Path, *, output: _Output, status: int) -> BuildError:

@@ -17,6 +17,8 @@ from setuptools_cuda.plan.values import Job
 
 Echo = Callable[[str], None]
 _BUILT = "{build}/"
+_MOST_SAID = 1 << 20
+"""Letters of warnings that are kept with what was compiled; who prints more is compiled again."""
 
 
 class SharedArtifacts:
@@ -74,7 +76,7 @@ class SharedArtifacts:
         """Keep what ``job`` made just now."""
         if self._cache is None or not self._storing or not record.sure or explain_uncached(job):
             return
-        if self._tells_time(record):
+        if len(said) > _MOST_SAID or self._tells_time(record):
             return
         session = self._session
         needs = tuple((f"{_BUILT}{need}", digest) for need, digest in record.needs)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from setuptools_cuda import __version__
 from setuptools_cuda.config.model import Settings
-from setuptools_cuda.errors import Problem
+from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.execute.journal import Journal
 from setuptools_cuda.plan.values import BuildPlan
 from setuptools_cuda.report.clock import Clock
@@ -68,7 +69,17 @@ class Reporter:
         write_report(make_report(ending), folder=self.folder, settings=self.settings)
 
 
-def find_reporter(settings: Settings, *, clock: Clock) -> Reporter | None:
-    """Return who keeps the report that ``settings`` ask for, or None. Its folder is relative to the project."""
+def find_reporter(settings: Settings, *, environment: Environment, clock: Clock) -> Reporter | None:
+    """Return who keeps the report that ``settings`` ask for, or None. Its folder is relative to the project.
+
+    Raises BuildError where it is to lie in a home folder, and there is none.
+    """
     asked = settings.project.report
-    return Reporter(settings, settings.root / asked, clock) if asked else None
+    if not asked:
+        return None
+    folder = environment.find_place(asked, root=settings.root)
+    if folder is None:
+        what = f"{asked!r} lies in the home folder, and HOME is not set"
+        where = settings.origin("report").text
+        raise BuildError(Problem(Code.UNUSABLE_SETTING, what, where, fix=("write the whole path",)))
+    return Reporter(settings, folder, clock)

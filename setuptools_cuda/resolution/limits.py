@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from setuptools_cuda.config.findings import shorten
 from setuptools_cuda.config.model import Settings
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.resolution.headroom import find_groups, read_headroom
 
+_DIGITS = 18
 _KEPT_FREE = 16
 """One part in so many of what is free is left to others."""
 
@@ -44,16 +46,17 @@ def read_count(name: str, *, environment: Environment) -> int | None:
     value = environment.get(name)
     if value is None:
         return None
-    if not value.strip().isdecimal() or int(value) < 1:
+    digits = value.strip()
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS) or int(digits) < 1:
         raise BuildError(
             Problem(
                 Code.UNUSABLE_SETTING,
-                f"{value!r} is not a positive whole number",
+                f"{shorten(value)} is not a positive whole number",
                 where=name,
                 fix=(f"set {name} to a number such as 4, or unset it",),
             )
         )
-    return int(value)
+    return int(digits)
 
 
 def read_memory() -> int:
