@@ -265,7 +265,7 @@ def _build(planned: Planned, *, journal: Journal) -> BuildResult:
         folder=folder,
         environment=request.environment,
         optional={one.name: plan.files_of(one.name) for one in planned.settings.extensions if one.optional},
-        bounds=Bounds(plan.parallel, read_memory(), read_threads(request.environment)),
+        bounds=Bounds(plan.parallel, read_memory(), read_threads(request.environment), read_cpus()),
         cache=find_cache_folder(planned.settings, environment=request.environment),
         sites=list_sites(request.environment),
         journal=journal,

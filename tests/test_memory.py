@@ -160,9 +160,9 @@ def test_the_largest_starts_first_where_nothing_is_known(make: Callable[[str], P
     assert events(project)[0] == "start b"
 
 
-def ledger(path: Path, *, left: int, parallel: int = 16, memory: int = 0) -> Ledger:
+def ledger(path: Path, *, left: int, parallel: int = 16, memory: int = 0, last_threads: int = 0) -> Ledger:
     path.write_bytes(render_ledger(left=left))
-    return Ledger(str(path), parallel=parallel, memory=memory)
+    return Ledger(str(path), parallel=parallel, memory=memory, last_threads=last_threads)
 
 
 @contextmanager
@@ -200,6 +200,21 @@ def test_cores_that_would_idle_go_to_the_compiles_that_are_left(
     book = ledger(tmp_path / "ledger", left=left)
     with ExitStack() as jobs:
         assert [jobs.enter_context(entered(book, most_threads=most)) for _ in range(left)] == got
+
+
+def test_the_last_to_start_takes_more_threads_than_cores_are_free(tmp_path: Path) -> None:
+    book = ledger(tmp_path / "ledger", left=3, parallel=2, last_threads=4)
+    with ExitStack() as jobs:
+        assert [jobs.enter_context(entered(book, most_threads=8)) for _ in range(3)] == [1, 1, 4]
+    book = ledger(tmp_path / "ledger", left=1, parallel=2, memory=3 * GIB, last_threads=4)
+    assert book.enter(need=GIB, together=0, most_threads=8) == 3
+
+
+@pytest.mark.parametrize(
+    ("parallel", "cores", "last"), [(2, 2, 4), (3, 2, 4), (1, 1, 0), (2, 16, 0), (1, 2, 0), (2, 0, 0)]
+)
+def test_only_a_build_that_has_all_cores_takes_more(parallel: int, cores: int, last: int) -> None:
+    assert Bounds(parallel, cores=cores).last_threads == last
 
 
 def test_a_host_compile_beside_it_costs_nvcc_no_thread(tmp_path: Path) -> None:

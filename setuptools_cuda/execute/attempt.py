@@ -150,8 +150,8 @@ class Attempt:
         return self._run(1, ledger=None), 1, 2
 
     def _run_beside_others(self) -> tuple[Ended, int]:
-        parallel, memory, asked = (int(number) for number in self.run["bounds"])
-        ledger = Ledger(f"{self.build}/ledger", parallel=parallel, memory=memory)
+        parallel, memory, asked, last = (int(number) for number in self.run["bounds"])
+        ledger = Ledger(f"{self.build}/ledger", parallel=parallel, memory=memory, last_threads=last)
         most = len(self.codes) if self.kind == "cuda" else 1
         need, together = (int(number) for number in self.run.get(f"need {self.name}", ["0", "0"]))
         threads = ledger.enter(

@@ -62,11 +62,15 @@ class _Book:
 class Ledger:
     """The book, as one job uses it."""
 
-    def __init__(self, path: str, *, parallel: int, memory: int) -> None:
-        """Open the book at ``path``. ``memory`` are the bytes for all jobs together, 0 where unknown."""
+    def __init__(self, path: str, *, parallel: int, memory: int, last_threads: int = 0) -> None:
+        """Open the book at ``path``. ``memory`` are the bytes for all jobs together, 0 where unknown.
+
+        ``last_threads`` may the last to start take, also where fewer cores are free.
+        """
         self._path = path
         self._parallel = parallel
         self._memory = memory
+        self._last_threads = last_threads
 
     def enter(self, *, need: int, together: int, most_threads: int, shares: bool = True) -> int:
         """Wait until there is room, take it, and return the threads that were got.
@@ -104,7 +108,10 @@ class Ledger:
         """Return the threads and bytes to give, no threads where there is no room yet."""
         free = self._parallel - sum(row.threads for row in book.rows)
         # No core is to idle, and none to be taken twice: those that are still to start get their share.
-        threads = max(1, min(most_threads, free // max(1, book.left)))
+        share = free // max(1, book.left)
+        # While the last one runs, cores fall idle: where others end, and where its steps wait for each other.
+        share = max(share, self._last_threads) if book.left <= 1 else share
+        threads = max(1, min(most_threads, share))
         one = need or book.peak or UNKNOWN_NEED
         room = self._memory - sum(row.need for row in book.rows)
         if self._memory and not together:

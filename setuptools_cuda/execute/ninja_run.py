@@ -84,7 +84,7 @@ def _run_fields(
     fields: dict[str, Iterable[str]] = {
         "root": [str(session.folder.root)],
         "places": [text for pair in _places(session) for text in pair],
-        "bounds": [str(bounds.parallel), str(bounds.memory), str(bounds.threads)],
+        "bounds": [str(bounds.parallel), str(bounds.memory), str(bounds.threads), str(bounds.last_threads)],
         "reserve": [str(bounds.reserve)],
         "groups": [file for group in find_groups() for file in group],
         "lock": [str(lock)],
