@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -41,7 +42,7 @@ install = "maker/lib"
 [[tool.setuptools-cuda.library]]
 name = "maker_words"
 type = "interface"
-defines = ["MAKER_WORD=7"]
+defines = ["MAKER_WORD=7", '''MAKER_TEXT="a 'b';c"''']
 include-dirs = ["include"]
 install = "maker/lib"
 headers = ["include/maker/words.h"]
@@ -56,7 +57,8 @@ install = "maker/lib"
 MAKER_FILES = {
     "maker/__init__.py": "",
     "include/maker/maker.h": "#pragma once\nint maker_scale(int value);\nint maker_base(int value);\n",
-    "include/maker/words.h": "#pragma once\ninline int maker_word() { return MAKER_WORD; }\n",
+    "include/maker/words.h": "#pragma once\n#include <cstring>\n"
+    "inline int maker_word() { return std::strcmp(MAKER_TEXT, \"a 'b';c\") ? -1 : MAKER_WORD; }\n",
     "src/scale.cu": '#include "maker/maker.h"\n__global__ void scale(int* x) { *x *= 2; }\n'
     "int maker_scale(int value) { int n = 0; cudaGetDeviceCount(&n); return 2 * maker_base(value); }\n",
     "src/base.cu": '#include "maker/maker.h"\n__global__ void base(int* x) { *x += 1; }\n'
@@ -172,10 +174,11 @@ def test_linked_by_pkg_config(installation: Installation, toolkit_nvcc: Path, tm
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     folder = installation.folder / "lib" / version / "site-packages/maker/lib/pkgconfig"
     ask = ["-m", "pkgconf", "--static", "--cflags", "--libs", "maker_scale", "maker_words"]
-    flags = installation.succeed(*ask, cwd=tmp_path, PKG_CONFIG_PATH=str(folder)).split()
+    flags = shlex.split(installation.succeed(*ask, cwd=tmp_path, PKG_CONFIG_PATH=str(folder)))
     assert "-DMAKER_WORD=7" in flags
     (tmp_path / "main.cpp").write_text(
-        "#include <maker/maker.h>\nint main() { return maker_scale(20) + MAKER_WORD; }\n", "utf-8"
+        "#include <maker/maker.h>\n#include <maker/words.h>\nint main() { return maker_scale(20) + maker_word(); }\n",
+        "utf-8",
     )
     runtime = f"-L{toolkit_nvcc.parent.parent / 'lib'}"
     subprocess.run(["g++", "main.cpp", "-o", "main", runtime, *flags], cwd=tmp_path, check=True)

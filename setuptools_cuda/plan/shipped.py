@@ -6,6 +6,8 @@ cmake-packages(7); ``pcfiledir`` in pkg-config(1)).
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 
 from setuptools_cuda.config.model import Cudart, Library
@@ -88,7 +90,7 @@ def _list_properties(shipped: ShippedLibrary) -> Iterator[tuple[str, str]]:
     if shipped.include:
         yield "INTERFACE_INCLUDE_DIRECTORIES", f"${{_{shipped.name}_root}}/{shipped.include}"
     if shipped.defines:
-        yield "INTERFACE_COMPILE_DEFINITIONS", ";".join(shipped.defines)
+        yield "INTERFACE_COMPILE_DEFINITIONS", ";".join(map(_quote_cmake, shipped.defines))
     links = (*(f"{name}::{name}" for name, _ in shipped.links), *(f"CUDA::{name}" for name in shipped.cuda))
     if links:
         yield "INTERFACE_LINK_LIBRARIES", ";".join(links)
@@ -102,13 +104,23 @@ def _render_pkgconfig(shipped: ShippedLibrary, *, version: str) -> Iterator[str]
     yield f"Description: the library {shipped.name} of a Python package"
     yield f"Version: {version or '0'}"
     flags = (f"-I${{root}}/{shipped.include}",) if shipped.include else ()
-    yield f"Cflags: {' '.join((*flags, *(f'-D{define}' for define in shipped.defines)))}".rstrip()
+    yield f"Cflags: {' '.join((*flags, *(_quote_pkgconfig(f'-D{define}') for define in shipped.defines)))}".rstrip()
     if shipped.links:
         yield f"Requires: {' '.join(name for name, _ in shipped.links)}"
     if shipped.file:
         yield f"Libs: -L${{root}}/{shipped.folder} -l{shipped.name}"
     if shipped.cuda:
         yield f"Libs.private: {' '.join(f'-l{name}' for name in dict.fromkeys(_list_linked(shipped)))}"
+
+
+def _quote_cmake(text: str) -> str:
+    """Return ``text`` for a list in a quoted argument ("Lists" and "Escape Sequences" in cmake-language(7))."""
+    return re.sub(r'([\\"$])', r"\\\1", text).replace(";", r"\;")
+
+
+def _quote_pkgconfig(text: str) -> str:
+    """Return ``text`` as one word of a shell, as pkg-config takes flags; '$' and '#' would be read before that."""
+    return shlex.quote(text).replace("$", "$$").replace("#", r"\#")
 
 
 def _list_linked(shipped: ShippedLibrary) -> Iterator[str]:
