@@ -12,6 +12,7 @@ import pytest
 
 from setuptools_cuda.errors import BuildError
 from setuptools_cuda.plan.values import Artifact, BuildPlan
+from setuptools_cuda.resolution.manifest import NewerManifestError, parse_manifest
 from setuptools_cuda.resolution.values import Code
 from setuptools_cuda.stage.manifest import merge_manifests, render_manifest
 from tests.kernels_support import architecture, plan_module, read_facts, write_images
@@ -207,3 +208,42 @@ def test_two_toolkits_in_one_wheel_are_refused(tmp_path: Path) -> None:
     other = text.replace("13.0.88", "13.5.37")
     with pytest.raises(BuildError, match="differ in their toolkit"):
         merge_manifests({"a": text, "b": other})
+
+
+@pytest.mark.parametrize("text", ["no json", '{"schema": 1}'])
+def test_what_is_no_manifest_is_not_merged(text: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="b: it is no manifest"):
+        merge_manifests({"a": render(tmp_path), "b": text})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    text = render(tmp_path)
+    assert parse_manifest(text) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "does not say the number of its schema"),
+        ('{"schema": true, "artifacts": []}', "does not say the number of its schema"),
+        ('{"schema": Infinity, "artifacts": []}', "does not say the number of its schema"),
+        ('{"schema": 0, "artifacts": []}', "does not say the number of its schema"),
+        pytest.param("[" * 100_000, "nested too deeply", id="deep"),
+        ('{"schema": 1}', "it has no artifacts"),
+        ('{"schema": 1, "artifacts": null}', "its artifacts is not what it has to be"),
+        ('{"schema": 1, "artifacts": ["a"]}', "its artifacts is not what it has to be"),
+        ('{"schema": 1, "artifacts": [{}]}', r"it has no artifacts\[0\]\.path"),
+        ('{"schema": 1, "artifacts": [], "libraries": null}', "its libraries is not what it has to be"),
+        ('{"schema": 1, "artifacts": [], "toolkit": {"release": "13.0"}}', r"it has no toolkit\.version"),
+        ('{"schema": 1, "artifacts": [], "toolkit": {"release": "new", "version": "13.0"}}', r"its toolkit\.release"),
+    ],
+)
+def test_what_is_no_manifest_is_not_read(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        parse_manifest(text)
+    assert not isinstance(caught.value, NewerManifestError)
+
+
+def test_a_newer_manifest_is_said_to_be_one() -> None:
+    with pytest.raises(NewerManifestError, match="its schema is 99, and this release reads 1"):
+        parse_manifest('{"schema": 99}')

@@ -226,12 +226,22 @@ def install(root: Path, manifest: str) -> Environment:
     return Environment(variables={}, cwd=root, search_path=(str(root),))
 
 
+def manifest_of(*, links: object) -> str:
+    """Return the manifest of a library that links ``links``, and of another that links the first."""
+    library = {"type": "static", "folder": "a", "path": None, "include": None, "cuda": [], "defines": []}
+    libraries = [{**library, "name": "a", "links": links}, {**library, "name": "b", "links": ["a"]}]
+    return json.dumps({"schema": 1, "artifacts": [], "libraries": libraries})
+
+
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [
         ('{"schema": 1, "artifacts": []}', "it ships no library"),
         ("no json", "cannot be read"),
         (json.dumps({"libraries": [{"name": "a"}]}), "cannot be read"),
+        ('{"schema": 99}', "put a newer setuptools-cuda-build into build-system.requires"),
+        (manifest_of(links=["b"]), "link each other"),
+        (manifest_of(links="b"), r"its libraries\[0\].links is not what it has to be"),
         ("[]", "cannot be read"),
     ],
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.resolution.manifest import NewerManifestError, parse_manifest
 from setuptools_cuda.resolution.values import Package
 
 MANIFEST = "setuptools_cuda.json"
@@ -33,11 +33,13 @@ def _read(name: str, *, distribution: importlib.metadata.Distribution) -> Packag
         fix = ("install it from a wheel that was built with a library and 'install'; editable installs have none",)
         return _describe(distribution, "it has no libraries that setuptools_cuda knows of", fix=fix)
     try:
-        libraries = list(_order(json.loads(text).get("libraries", [])))
+        libraries = list(_order(parse_manifest(text).get("libraries", [])))
         root = Path(str(distribution.locate_file("")))
         package = _make_package(name, libraries=libraries, root=root, version=distribution.version)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return _describe(distribution, f"its {MANIFEST} cannot be read: {error}", fix=("install it anew",))
+    except ValueError as error:
+        newer = ("put a newer setuptools-cuda-build into build-system.requires",)
+        fix = newer if isinstance(error, NewerManifestError) else ("install it anew",)
+        return _describe(distribution, f"its {MANIFEST} cannot be read: {error}", fix=fix)
     if not libraries:
         return _describe(
             distribution, "it ships no library", fix=("set 'install' on a library there, and build it anew",)
@@ -49,9 +51,13 @@ def _order(libraries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield each library before those that it links, as a linker needs them."""
     by_name = {str(library["name"]): library for library in libraries}
     ordered: dict[str, None] = {}
+    waiting: set[str] = set()
 
     def visit(name: str) -> None:
+        waiting.add(name)
         for needed in by_name[name]["links"]:
+            if needed in waiting - ordered.keys():
+                raise ValueError(f"{name} and {needed} link each other")
             if needed in by_name and needed not in ordered:
                 visit(needed)
         ordered[name] = None

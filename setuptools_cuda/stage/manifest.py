@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.plan.values import Artifact, BuildPlan, KernelFile, KernelModulePlan, ShippedLibrary
+from setuptools_cuda.resolution.manifest import parse_manifest
 from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.demangle import demangle
 from setuptools_cuda.stage.drivers import toolkit_isa
@@ -58,17 +60,32 @@ _LISTS = {"artifacts": "path", "libraries": "name", "kernel_modules": "module"}
 
 
 def merge_manifests(texts: Mapping[str, str]) -> str:
-    """Return one manifest of several, by their names. Raises BuildError (CONFLICT) for two toolkits in one wheel."""
-    contents = {name: json.loads(texts[name]) for name in sorted(texts)}
+    """Return one manifest of several, by their names.
+
+    Raises:
+        BuildError: CONFLICT for two toolkits in one wheel, BAD_INPUT_FILE for what is no manifest.
+    """
+    contents = {name: _parse(texts[name], where=name) for name in sorted(texts)}
     merged: dict[str, object] = {"schema": SCHEMA}
     for key in ("toolkit", "host_compiler", "architectures"):
-        said = {json.dumps(one[key], sort_keys=True): name for name, one in contents.items() if one[key]}
+        said = {json.dumps(one[key], sort_keys=True): name for name, one in contents.items() if one.get(key)}
         if len(said) > 1:
             raise BuildError(_describe_two(key, said))
         merged[key] = json.loads(next(iter(said), "null")) or ([] if key == "architectures" else None)
     for key, order in _LISTS.items():
-        merged[key] = sorted((row for one in contents.values() for row in one[key]), key=lambda row: str(row[order]))
+        merged[key] = sorted(
+            (row for one in contents.values() for row in one.get(key, ())), key=lambda row: str(row[order])
+        )
     return json.dumps(merged, indent=2, sort_keys=True) + "\n"
+
+
+def _parse(text: str, *, where: str) -> dict[str, Any]:
+    try:
+        return parse_manifest(text)
+    except ValueError as error:
+        fix = ("remove the build folder, and build anew",)
+        problem = Problem(Code.BAD_INPUT_FILE, "it is no manifest", where, (("because", str(error)),), fix)
+        raise BuildError(problem) from error
 
 
 def _describe_two(key: str, said: Mapping[str, str]) -> Problem:
