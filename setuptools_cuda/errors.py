@@ -148,6 +148,13 @@ def describe_problems(problems: Iterable[Problem]) -> list[dict[str, object]]:
     ]
 
 
+def spell_controls(text: str, *, keep: str = "") -> str:
+    """Return ``text`` with the characters that a terminal would act on spelled out, but for those of ``keep``."""
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode("ascii") for each in text
+    )
+
+
 def raise_if_any(problems: Iterable[Problem]) -> None:
     """Raise one :class:`BuildError` with all ``problems``, if there are any."""
     found = tuple(problems)

@@ -77,10 +77,12 @@ def _run(command: list[str], *, cwd: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def make_wheel(path: Path, files: Mapping[str, bytes], *, metadata: str = METADATA) -> Path:
+def make_wheel(
+    path: Path, files: Mapping[str, bytes], *, metadata: str = METADATA, compression: int = zipfile.ZIP_STORED
+) -> Path:
     """Write a wheel with ``files``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
         archive.writestr("demo-1.0.dist-info/METADATA", metadata)

@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ from setuptools_cuda.resolution.values import Release
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests/data/manifests"
+PTX = b".version 9.0\n.target sm_80\n"
 BOTH = ["sm_80", "sm_90a", "compute_90a"]
 
 
@@ -199,7 +202,12 @@ def test_a_page(wheel: Path, tools: Installation) -> None:
         (["text.txt", "--require", "sm_8"], 2, "--require"),
         (["text.txt", "--max-size", "big"], 2, "no size"),
         (["text.txt", "--picture", "a.png"], 2, "neither .svg nor .html"),
-        (["broken.so"], 2, "no whole ELF file"),
+        (["broken.so"], 3, "no whole ELF file"),
+        (["broken.a"], 3, "it is no whole archive"),
+        (["thin.a"], 3, "it is a thin archive: its objects lie in other files"),
+        (["broken.whl"], 2, "the wheel cannot be unpacked"),
+        (["demo.pyd"], 2, "it is of Windows or macOS, which is not read"),
+        (["/dev/null"], 2, "it is no plain file"),
         (["whole.o", "--cuobjdump", "nothing"], 3, "there is no such file"),
         (["whole.o", "--cuobjdump", "text.txt"], 3, "does not say its version"),
     ],
@@ -209,7 +217,11 @@ def test_errors(
 ) -> None:
     (tmp_path / "text.txt").write_text("no code\n", "utf-8")
     (tmp_path / "broken.so").write_bytes((samples / "static.so").read_bytes()[:40])
+    (tmp_path / "broken.a").write_bytes((samples / "all.a").read_bytes()[:-1000])
+    (tmp_path / "broken.whl").write_bytes(b"PK\x03\x04")
+    (tmp_path / "demo.pyd").write_bytes(b"MZ\x90\x00" + bytes(60))
     (tmp_path / "whole.o").symlink_to(samples / "whole.o")
+    subprocess.run(["ar", "rcT", "thin.a", "whole.o"], cwd=tmp_path, check=True)
     subprocess.run([sys.executable, "-m", "zipfile", "-c", "zip.zip", "text.txt"], cwd=tmp_path, check=True)
     done = tools.run("-m", "setuptools_cuda", "inspect", *arguments, cwd=tmp_path)
     assert (done.status, said in done.output) == (status, True), done.output
@@ -266,6 +278,89 @@ def test_damaged_code_in_a_wheel_is_told_of_and_the_rest_read(
         ("b.so", True, True),
     ]
     assert "some device code could not be read" in render_plain(lay_out(found))
+
+
+@pytest.mark.parametrize("damage", ["content", "compression", "encryption"])
+def test_a_wheel_with_a_damaged_member(damage: str, tools: Installation, tmp_path: Path) -> None:
+    wheel = tmp_path / "demo-1.0-py3-none-any.whl"
+    make_wheel(wheel, {"demo/k.ptx": b".version 9.0\n" * 100}, compression=zipfile.ZIP_DEFLATED)
+    content = bytearray(wheel.read_bytes())
+    local, central = content.index(b"PK\x03\x04"), content.index(b"PK\x01\x02")
+    if damage == "content":
+        content[local + 40 : local + 60] = b"\xff" * 20
+    elif damage == "compression":
+        content[central + 10] = 77
+    else:
+        content[central + 8] |= 1
+    wheel.write_bytes(content)
+    with pytest.raises(BuildError, match="the wheel cannot be unpacked") as caught:
+        find(wheel, tools)
+    assert caught.value.problems[0].details[0] == ("member", "demo/k.ptx")
+
+
+def test_a_wheel_for_which_there_is_no_room(
+    tools: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {"demo/k.ptx": b".version 9.0\n"})
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=3))
+    with pytest.raises(BuildError, match="there is no room to unpack the wheel") as caught:
+        find(wheel, tools)
+    assert caught.value.problems[0].code is Code.DISK_FULL
+
+
+def test_archives_in_a_wheel(samples: Path, tools: Installation, tmp_path: Path) -> None:
+    subprocess.run(["ar", "rcT", tmp_path / "thin.a", samples / "whole.o"], check=True)
+    subprocess.run(["ar", "rc", tmp_path / "empty.a"], check=True)
+    files = {
+        "demo/broken.a": (samples / "all.a").read_bytes()[:-1000],
+        "demo/empty.a": (tmp_path / "empty.a").read_bytes(),
+        "demo/thin.a": (tmp_path / "thin.a").read_bytes(),
+        "demo/whole.a": (samples / "all.a").read_bytes(),
+    }
+    found = find(make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files), tools)
+    read = {file.path: file.problem is None for file in found.files}
+    assert read == {"demo/broken.a": False, "demo/thin.a": False, "demo/whole.a": True}
+
+
+def test_files_of_other_systems_are_named(tools: Installation, tmp_path: Path) -> None:
+    files = {"demo/a.pyd": b"MZ\x90\x00", "demo/b.so": b"\xcf\xfa\xed\xfe", "demo/c.txt": b"MZ"}
+    found = find(make_wheel(tmp_path / "demo-1.0-cp311-cp311-win_amd64.whl", files), tools)
+    assert found.foreign == ("demo/a.pyd", "demo/b.so")
+    shown = render_plain(lay_out(found))
+    assert "not known: files of Windows or macOS are not read" in shown
+    assert "not read, since it is of Windows or macOS: demo/a.pyd" in tell(found)["notes"]
+
+
+def test_link_time_ir_has_to_be_linked(tools: Installation, tmp_path: Path) -> None:
+    path = tmp_path / "k.ltoir"
+    path.write_bytes(b"BC")
+    assert "no driver as it is: it has to be linked first" in render_plain(lay_out(find(path, tools)))
+
+
+def test_a_member_with_a_long_or_an_odd_name(samples: Path, tools: Installation, tmp_path: Path) -> None:
+    names = ("../../outside.ptx", "demo/a\x1b[31m\n.ptx", f"demo/b.{'c' * 300}")
+    files = {names[0]: PTX, names[1]: PTX, names[2]: (samples / "whole.cubin").read_bytes()}
+    found = find(make_wheel(tmp_path / "a/b/demo-1.0-py3-none-any.whl", files), tools)
+    assert [bool(file.images) for file in found.files] == [True] * 3
+    shown = render_plain(lay_out(found))
+    assert "demo/a\\x1b[31m\\n.ptx" in shown
+    assert shown.replace("\n", "").isprintable()
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {"demo-1.0-py3-none-any.whl"}
+
+
+def test_a_library_with_a_zip_file_at_its_end(samples: Path, tools: Installation, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {})
+    path = tmp_path / "a.so"
+    path.write_bytes((samples / "static.so").read_bytes() + wheel.read_bytes())
+    assert names(tell(find(path, tools))) == BOTH
+
+
+def test_what_the_tool_says_names_the_user_s_file(samples: Path, tools: Installation, tmp_path: Path) -> None:
+    files = {"demo/k.cubin": (samples / "whole.cubin").read_bytes()[:2000]}
+    (file,) = find(make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files), tools).files
+    assert file.problem
+    assert "demo/k.cubin: " in file.problem.render()
+    assert "/setuptools-cuda-" not in file.problem.render()
 
 
 @pytest.mark.parametrize("schema", [1])

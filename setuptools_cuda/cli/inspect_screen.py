@@ -43,6 +43,10 @@ def _list_readers(found: Inspection) -> Iterator[str]:
 def _describe_driver(found: Inspection) -> str:
     if any(file.problem for file in found.files):
         return "not known: some device code could not be read"
+    if any(file.kind == "ltoir" and not file.images for file in found.files) and not found.images:
+        return "no driver as it is: it has to be linked first"
+    if found.foreign:
+        return "not known: files of Windows or macOS are not read"
     if not list_all(found):
         return "any driver: there is no device code"
     if all(image.relocatable for image in found.images):

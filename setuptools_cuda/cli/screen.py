@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from setuptools_cuda.environment import Environment
+from setuptools_cuda.errors import spell_controls
 
 Tone = Literal["", "good", "bad", "faint"]
 GUTTER = 16
@@ -37,13 +38,13 @@ Screen = tuple[Section, ...]
 
 
 def row(*cells: str, tone: Tone = "") -> Row:
-    """Return a row of ``cells``."""
-    return Row(cells, tone)
+    """Return a row of ``cells``; control characters, which would act on the terminal, are spelled out."""
+    return Row(tuple(spell_controls(cell, keep="\n\t") for cell in cells), tone)
 
 
 def list_rows(texts: Iterable[str], *, tone: Tone = "") -> tuple[Row, ...]:
     """Return a row for each text."""
-    return tuple(Row((text,), tone) for text in texts)
+    return tuple(row(text, tone=tone) for text in texts)
 
 
 def show(screen: Screen, *, environment: Environment) -> None:

@@ -142,7 +142,9 @@ class Reader:
 
     def _failed(self, done: Completed) -> BuildError:
         said = done.stderr.strip() or f"status {done.status}"
-        return BuildError(self._describe(re.sub(r" in '[^']*'", "", said)))
+        # The name that the tool was given says nothing to the user.
+        said = re.sub(r"\bFile '[^']*'", "the file", re.sub(r" in '[^']*'", "", said))
+        return BuildError(self._describe(said))
 
     def _describe(self, said: str) -> Problem:
         return Problem(

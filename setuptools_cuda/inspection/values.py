@@ -92,6 +92,8 @@ class Inspection:
     requires: tuple[str, ...] = ()
     """A wheel's ``Requires-Dist``."""
     notes: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    """Files of Windows and macOS in a wheel: they are not read."""
 
     @property
     def images(self) -> tuple[Image, ...]:

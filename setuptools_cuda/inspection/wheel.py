@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import email
-import json
 import re
-import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code, Problem
+from setuptools_cuda.errors import BuildError, Code, Problem, spell_controls
+from setuptools_cuda.inspection import archive
 from setuptools_cuda.inspection.device import Reader, read_ptx
 from setuptools_cuda.inspection.elf import is_cubin, read_host
-from setuptools_cuda.inspection.values import Cuobjdump, File, Image, Inspection, Kind
+from setuptools_cuda.inspection.manifest import add_manifest, read_manifest
+from setuptools_cuda.inspection.members import Members, open_wheel
+from setuptools_cuda.inspection.values import Cuobjdump, File, Image, Inspection
 from setuptools_cuda.resolution.values import Release
 from setuptools_cuda.stage.drivers import COMPRESSION
 
-_MANIFEST = re.compile(r"[^/]+\.dist-info/setuptools_cuda\.json")
 _METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
-_ELF, _ARCHIVE, _FATBIN = b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba"
+_ELF, _FATBIN = b"\x7fELF", b"\x50\xed\x55\xba"
+_ARCHIVES = (archive.MAGIC, archive.THIN)
 _HEAD = 8
-READ_SCHEMA = 1
-"""The newest manifest that is understood."""
+_BY_NAME = (".ptx", ".ltoir")
+# The first bytes of what Windows and macOS load (PE; Mach-O for one and for several machines), by the names it has.
+_FOREIGN = (b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+_FOREIGN_NAMES = (".pyd", ".dll", ".exe", ".dylib", ".so")
 
 FindTools = Callable[[], tuple[Cuobjdump, ...]]
 Read = Callable[[Reader], tuple[Image, ...]]
@@ -71,15 +73,14 @@ def inspect_path(path: Path, *, find_tools: FindTools, environment: Environment)
             is needed and is not there.
     """
     if not path.is_file():
-        why = "it is a folder" if path.is_dir() else "there is no such file"
+        why = "it is a folder" if path.is_dir() else "it is no plain file" if path.exists() else "there is no such file"
         raise BuildError(Problem(Code.BAD_VALUE, why, where=str(path), fix=("name a wheel or a built file",)))
     tools = _Tools(find_tools, environment)
-    if zipfile.is_zipfile(path):
+    if _is_wheel(path):
         return _inspect_wheel(path, tools=tools)
     found = _inspect_file(path, name=str(path), tools=tools)
     if found is None:
-        fix = ("name a wheel, shared library, object, archive, cubin, fatbin or PTX file",)
-        raise BuildError(Problem(Code.BAD_VALUE, "it is no file that holds device code", where=str(path), fix=fix))
+        raise BuildError(_describe_other(path))
     files = (found,)
     notes = _list_notes(files, packed=False)
     return Inspection(str(path), found.size, wheel=False, tools=tuple(tools.used), files=files, notes=notes)
@@ -91,27 +92,42 @@ def read_linkage(path: Path, *, environment: Environment) -> Inspection:
     Raises:
         BuildError: BAD_VALUE for what is no wheel, MISSING_TOOL where pyelftools is not there.
     """
-    if not path.is_file() or not zipfile.is_zipfile(path):
-        raise BuildError(Problem(Code.BAD_VALUE, "there is no such wheel", where=str(path)))
+    if not path.is_file():
+        raise BuildError(Problem(Code.BAD_VALUE, "there is no such wheel", str(path), fix=("name a file .whl",)))
+    if not _is_wheel(path):
+        raise BuildError(Problem(Code.BAD_VALUE, "it is no wheel", str(path), fix=("name a file .whl",)))
     return _inspect_wheel(path, tools=_Tools(None, environment))
 
 
+def _is_wheel(path: Path) -> bool:
+    """Return whether a file is to be read as a wheel: a damaged one is, a library with a zip file at its end not."""
+    if path.suffix == ".whl":
+        return True
+    with path.open("rb") as file:
+        built = file.read(_HEAD).startswith((_ELF, *_ARCHIVES, _FATBIN))
+    return not built and zipfile.is_zipfile(path)
+
+
+def _describe_other(path: Path) -> Problem:
+    with path.open("rb") as file:
+        if _is_foreign(path.name, head=file.read(_HEAD)):
+            fix = ("look into it where it runs, by the cuobjdump of a toolkit there",)
+            return Problem(Code.BAD_VALUE, "it is of Windows or macOS, which is not read", where=str(path), fix=fix)
+    fix = ("name a wheel, shared library, object, archive, cubin, fatbin or PTX file",)
+    return Problem(Code.BAD_VALUE, "it is no file that holds device code", where=str(path), fix=fix)
+
+
 def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            metadata = [name for name in archive.namelist() if _METADATA.fullmatch(name)]
-            if not metadata:
-                fix = ("a wheel has a folder .dist-info with METADATA in it",)
-                raise BuildError(Problem(Code.BAD_VALUE, "it is a zip file, but no wheel", str(path), fix=fix))
-            manifest = _read_manifest(archive, where=path)
-            files = tuple(_list_files(archive, tools=tools))
-            requires = email.message_from_bytes(archive.read(metadata[0])).get_all("Requires-Dist") or ()
-    # zipfile raises the second for a compression that it does not know, and the third for a member that is encrypted.
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        problem = Problem(Code.BAD_VALUE, "the wheel cannot be unpacked", str(path), (("because", str(error)),))
-        raise BuildError(problem) from error
+    with open_wheel(path) as members:
+        metadata = [name for name in members.names if _METADATA.fullmatch(name)]
+        if not metadata:
+            fix = ("a wheel has a folder .dist-info with METADATA in it",)
+            raise BuildError(Problem(Code.BAD_VALUE, "it is a zip file, but no wheel", str(path), fix=fix))
+        manifest = read_manifest(members)
+        files, foreign = _list_files(members, tools=tools)
+        requires = email.message_from_bytes(members.read(metadata[0])).get_all("Requires-Dist") or ()
     toolkit = manifest.get("toolkit") if manifest else None
-    files = tuple(_with_manifest(file, manifest=manifest) for file in files) if manifest else files
+    files = tuple(add_manifest(file, manifest=manifest) for file in files) if manifest else files
     return Inspection(
         str(path),
         path.stat().st_size,
@@ -121,36 +137,41 @@ def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
         toolkit=str(toolkit["version"]) if isinstance(toolkit, Mapping) else None,
         manifest=manifest is not None,
         requires=tuple(map(str, requires)),
-        notes=_list_notes(files, packed=manifest is not None),
+        notes=_list_notes(files, packed=manifest is not None, foreign=foreign),
+        foreign=foreign,
     )
 
 
-def _list_files(archive: zipfile.ZipFile, *, tools: _Tools) -> Iterator[File]:
-    """Yield what is found in each file of a wheel that is built code, by path."""
+def _list_files(members: Members, *, tools: _Tools) -> tuple[tuple[File, ...], tuple[str, ...]]:
+    """Return what is found in each file of a wheel that is built code, by path, and the names of those not read."""
+    files, foreign = list[File](), list[str]()
     with tempfile.TemporaryDirectory(prefix="setuptools-cuda-") as name:
-        for member in sorted(archive.infolist(), key=lambda each: each.filename):
-            if member.is_dir() or not _is_built(archive, member):
+        for member in members.list():
+            suffix = Path(member.filename).suffix
+            head = members.read_head(member, size=_HEAD)
+            shown = spell_controls(member.filename)
+            if _is_foreign(member.filename, head=head):
+                foreign.append(shown)
+            if suffix not in _BY_NAME and not head.startswith((_ELF, *_ARCHIVES, _FATBIN)):
                 continue
-            unpacked = Path(name, f"member{Path(member.filename).suffix}")
-            with archive.open(member) as source, unpacked.open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-            found = _inspect_file(unpacked, name=member.filename, tools=tools)
+            unpacked = Path(name, f"member{suffix if suffix in _BY_NAME else ''}")
+            members.unpack(member, into=unpacked)
+            found = _inspect_file(unpacked, name=shown, tools=tools)
             unpacked.unlink()
             if found and (tools.find is None or _counts(found)):
-                yield found
+                files.append(found)
+    return tuple(files), tuple(foreign)
+
+
+def _is_foreign(name: str, *, head: bytes) -> bool:
+    """Return whether a file is code of Windows or macOS, by its name and first bytes."""
+    return name.lower().endswith(_FOREIGN_NAMES) and head.startswith(_FOREIGN)
 
 
 def _counts(file: File) -> bool:
     """Return whether a file of a wheel has anything to do with CUDA."""
     linked = file.needed or file.cudart in ("static", "shared")
     return bool(file.images or file.problem or linked or file.kind == "ltoir")
-
-
-def _is_built(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
-    if member.filename.endswith((".ptx", ".ltoir")):
-        return True
-    with archive.open(member) as file:
-        return file.read(_HEAD).startswith((_ELF, _ARCHIVE, _FATBIN))
 
 
 def _inspect_file(path: Path, *, name: str, tools: _Tools) -> File | None:
@@ -160,16 +181,23 @@ def _inspect_file(path: Path, *, name: str, tools: _Tools) -> File | None:
         head = file.read(_HEAD)
     if head.startswith(_ELF):
         return _inspect_elf(path, name=name, tools=tools)
-    if head.startswith((_ARCHIVE, _FATBIN)):
-        kind: Kind = "archive" if head.startswith(_ARCHIVE) else "fatbin"
-        file_found = File(name, kind, size, device_size=size if kind == "fatbin" else None)
-        return _with_images(file_found, lambda: tools.read(lambda reader: reader.read_fatbins(path)))
+    if head.startswith(_ARCHIVES):
+        return _with_images(File(name, "archive", size), lambda: _read_archive(path, tools=tools))
+    if head.startswith(_FATBIN):
+        fatbin = File(name, "fatbin", size, device_size=size)
+        return _with_images(fatbin, lambda: tools.read(lambda reader: reader.read_fatbins(path)))
     if path.suffix == ".ltoir":
         return File(name, "ltoir", size, device_size=size)
     if path.suffix == ".ptx" or b".version" in path.read_bytes()[:4096]:
         text = path.read_text("utf-8", "backslashreplace")
         return _with_images(File(name, "ptx", size, device_size=size), lambda: read_ptx(text, size=size))
     return None
+
+
+def _read_archive(path: Path, *, tools: _Tools) -> tuple[Image, ...]:
+    if not archive.has_members(path):
+        return ()
+    return tools.read(lambda reader: reader.read_fatbins(path))
 
 
 def _inspect_elf(path: Path, *, name: str, tools: _Tools) -> File:
@@ -206,50 +234,13 @@ def _failed(file: File, *, error: BuildError) -> File:
     problem = error.problems[0]
     if problem.code is Code.MISSING_TOOL:
         raise error
-    return replace(file, problem=replace(problem, where=file.path))
+    fix = problem.fix or ("see whether the file is whole, and fetch or build it anew",)
+    return replace(file, problem=replace(problem, code=Code.TOOL_FAILED, where=file.path, fix=fix))
 
 
-def _read_manifest(archive: zipfile.ZipFile, *, where: Path) -> dict[str, Any] | None:
-    names = [name for name in archive.namelist() if _MANIFEST.fullmatch(name)]
-    if not names:
-        return None
-    try:
-        content = json.loads(archive.read(names[0]))
-        known = isinstance(content, dict) and 1 <= int(content["schema"]) <= READ_SCHEMA
-    except (ValueError, KeyError, TypeError) as error:
-        raise BuildError(Problem(Code.BAD_VALUE, f"{names[0]} is no manifest: {error}", str(where))) from error
-    if not known:
-        text = f"{names[0]} is of a schema that this release does not read"
-        raise BuildError(Problem(Code.BAD_VALUE, text, str(where), fix=("use a newer setuptools-cuda-build",)))
-    result: dict[str, Any] = content
-    return result
-
-
-def _with_manifest(file: File, *, manifest: Mapping[str, Any]) -> File:
-    """Return the file with what only our manifest knows: how its code is compressed, and LTO-IR's architecture."""
-    artifacts = {each["path"]: each for each in manifest["artifacts"]}
-    artifact = artifacts.get(file.path)
-    if artifact is None:
-        return file
-    if file.kind == "ltoir":
-        names = artifact["architectures"]["virtual"]
-        return replace(file, images=tuple(Image(name, file.size, relocatable=True) for name in names))
-    if file.cudart is None and artifact["cudart"]:
-        file = replace(file, cudart=artifact["cudart"])
-    if not artifact["compressed"]:
-        return file
-    return replace(file, images=tuple(map(_with_compression, file.images)))
-
-
-def _with_compression(image: Image) -> Image:
-    if not image.compressed or image.driver is None:
-        return image
-    return replace(image, driver=max(image.driver, COMPRESSION))
-
-
-def _list_notes(files: tuple[File, ...], *, packed: bool) -> tuple[str, ...]:
+def _list_notes(files: tuple[File, ...], *, packed: bool, foreign: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return what the figures leave open; ``packed``: whether the manifest says how code is compressed."""
-    notes = []
+    notes = [f"not read, since it is of Windows or macOS: {name}" for name in foreign]
     open_ones = {
         image.toolkit
         for file in files
