@@ -87,6 +87,51 @@ def test_what_is_declared_is_no_finding(
     assert plan["exclusions"][0]["unreachable"] == ["demo/shared.so"]
 
 
+@pytest.mark.parametrize(
+    ("requires", "declared"),
+    [
+        ("nvidia-cuda-runtime", True),
+        ("nvidia-cuda-runtime==13.0.*", True),
+        ("nvidia-cuda-runtime>=12,<14", True),
+        ("nvidia-cuda-runtime==12.*", False),
+        ("nvidia-cuda-runtime<13", False),
+        ('nvidia-cuda-runtime; sys_platform == "linux"', True),
+        ('nvidia-cuda-runtime; python_version < "3.11"', True),
+        ('nvidia-cuda-runtime; sys_platform == "win32"', False),
+        ('nvidia-cuda-runtime; extra == "gpu"', False),
+        ("cuda-toolkit[cudart]==13.*", True),
+        ("cuda-toolkit[all]", True),
+        ("cuda-toolkit[cudart]==12.*", False),
+        ("cuda-toolkit[cublas]==13.*", False),
+        ("cuda-toolkit", False),
+    ],
+)
+def test_what_counts_as_declared(requires: str, declared: bool) -> None:
+    file = File("demo/a.so", "shared", 1, needed=("libcudart.so.13",), cudart="shared")
+    plan = plan_repair(Inspection("w", 1, wheel=True, tools=(), files=(file,), requires=(requires,)))
+    assert [each.declared for each in plan.exclusions] == [declared]
+
+
+def test_one_of_two_requirements_is_enough() -> None:
+    file = File("demo/a.so", "shared", 1, needed=("libcudart.so.13",), cudart="shared")
+    requires = ('nvidia-cuda-runtime==12.*; python_version < "3.11"', "nvidia-cuda-runtime==13.*")
+    plan = plan_repair(Inspection("w", 1, wheel=True, tools=(), files=(file,), requires=requires))
+    assert plan.undeclared == ()
+
+
+def test_what_cannot_be_read_is_told(tools: Installation, tmp_path: Path) -> None:
+    files = {"demo/a.so": b"\x7fELF", "demo/b.pyd": b"MZ\x90\x00"}
+    wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files)
+    done = tools.run("-m", "setuptools_cuda", "repair-args", wheel, cwd=tmp_path)
+    assert done.status == 3
+    assert "error: demo/a.so: it is no whole ELF file" in done.output
+    assert "demo/b.pyd is of Windows or macOS, and not read" in done.output
+    assert "nothing to repair" not in done.output
+    told = tools.run("-m", "setuptools_cuda", "repair-args", wheel, "--json", cwd=tmp_path)
+    plan = json.loads(told.output)
+    assert (told.status, plan["foreign"], plan["problems"][0]["where"]) == (3, ["demo/b.pyd"], "demo/a.so")
+
+
 def test_a_wheel_without_shared_libraries(tools: Installation, tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {"demo/k.ptx": b".version 9.0\n.target sm_80\n"})
     done = tools.run("-m", "setuptools_cuda", "repair-args", wheel, cwd=tmp_path)
@@ -96,7 +141,7 @@ def test_a_wheel_without_shared_libraries(tools: Installation, tmp_path: Path) -
 
 def test_no_wheel(tools: Installation, tmp_path: Path) -> None:
     done = tools.run("-m", "setuptools_cuda", "repair-args", "none.whl", cwd=tmp_path)
-    assert (done.status, done.output) == (2, "error: none.whl: there is no such wheel\n")
+    assert (done.status, done.output) == (2, "error: none.whl: there is no such wheel\n  to fix  name a file .whl\n")
 
 
 @pytest.mark.parametrize(

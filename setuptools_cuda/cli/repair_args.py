@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools_cuda.cli.command import SubParsers, add_command, add_json_option
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.errors import BuildError, Code, Exit, Problem
+from setuptools_cuda.errors import BuildError, Code, Exit, Problem, describe_problems
 from setuptools_cuda.inspection.repair import RepairPlan, plan_repair
 from setuptools_cuda.inspection.wheel import read_linkage
 
@@ -30,25 +30,30 @@ def add_parser(subparsers: SubParsers) -> None:
 def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
     """Print the options, one line each; reasons go to the standard error. Raises BuildError.
 
-    A requirement that the wheel does not declare is a finding.
+    A requirement that the wheel does not declare is a finding, and a file that cannot be read an error.
     """
-    plan = plan_repair(read_linkage(arguments.wheel, environment=environment))
-    problem = _find_undeclared(plan, wheel=arguments.wheel)
+    linkage = read_linkage(arguments.wheel, environment=environment)
+    plan = plan_repair(linkage)
+    undeclared = _find_undeclared(plan, wheel=arguments.wheel)
+    problems = (*(file.problem for file in linkage.files if file.problem), *((undeclared,) if undeclared else ()))
     if arguments.json:
-        print(json.dumps({"schema": SCHEMA, **asdict(plan), "undeclared": plan.undeclared}, indent=2))
+        told = {"problems": describe_problems(problems)}
+        print(json.dumps({"schema": SCHEMA, **asdict(plan), "undeclared": plan.undeclared, **told}, indent=2))
     else:
         for exclusion in plan.exclusions:
             print(f"--exclude {exclusion.library}")
         for line in explain(plan):
             print(f"note: {line}", file=sys.stderr)
-        if problem:
-            print(BuildError(problem), file=sys.stderr)
-    return problem.code.status if problem else Exit.GOOD
+        if problems:
+            print(BuildError(*problems), file=sys.stderr)
+    return problems[0].code.status if problems else Exit.GOOD
 
 
 def explain(plan: RepairPlan) -> Iterator[str]:
     """Yield why each library is left out, and what else is to be known."""
-    if not plan.has_shared:
+    for name in plan.foreign:
+        yield f"{name} is of Windows or macOS, and not read: auditwheel repairs wheels of Linux alone"
+    if not plan.has_shared and not plan.foreign:
         yield "there is no shared library in it, so that there is nothing to repair: auditwheel would refuse it"
     for file in plan.static:
         yield f"{file} has the CUDA runtime in it: nothing to leave out for that"

@@ -27,6 +27,23 @@ _OTHERS = (
 )
 # The version of the wheel begins with the number in the file's name, but for these.
 _OWN_NUMBERS = ("cufile", "cufile_rdma", "nvtx3interop", "OpenCL", "cupti", "nvshmem_host", "cusparseLt")
+# By which extras of the distribution cuda-toolkit each comes; nvcc's wheel requires the runtime's.
+_EXTRAS = {fact.link_name: {fact.extra} for fact in FACTS if fact.kind == "shared" and fact.extra}
+_EXTRAS["cudart"] = {"cudart", "nvcc"}
+# A marker counts if it holds for any Python on Linux.
+_MACHINES = tuple(
+    {
+        "sys_platform": "linux",
+        "platform_system": "Linux",
+        "os_name": "posix",
+        "platform_machine": machine,
+        "python_version": f"3.{minor}",
+        "python_full_version": f"3.{minor}.0",
+        "extra": "",
+    }
+    for machine in ("x86_64", "aarch64")
+    for minor in range(8, 20)
+)
 _WHEELS = {fact.link_name: fact.wheel for fact in FACTS if fact.kind == "shared" and fact.wheel}
 
 
@@ -55,6 +72,8 @@ class RepairPlan:
     """Files that have the CUDA runtime in them."""
     has_shared: bool
     """Whether there is anything to repair: a wheel of archives or images alone is left as it is."""
+    foreign: tuple[str, ...] = ()
+    """Files of Windows and macOS."""
 
     @property
     def undeclared(self) -> tuple[str, ...]:
@@ -74,7 +93,7 @@ def plan_repair(linkage: Inspection) -> RepairPlan:
         for library in file.needed:
             if library not in within:
                 users.setdefault(library, []).append(file)
-    declared: set[str] = set(map(canonicalize_name, _list_required(linkage.requires)))
+    declared = tuple(_list_required(linkage.requires))
     return RepairPlan(
         tuple(
             _exclude(library, files=users[library], toolkit=linkage.toolkit, declared=declared)
@@ -82,6 +101,7 @@ def plan_repair(linkage: Inspection) -> RepairPlan:
         ),
         tuple(file.path for file in linkage.files if file.cudart == "static"),
         any(file.kind in ("shared", "executable") for file in linkage.files),
+        linkage.foreign,
     )
 
 
@@ -94,30 +114,61 @@ def find_major(files: Iterable[File], *, toolkit: str | None) -> int | None:
     return majors.pop() if len(majors) == 1 else None
 
 
-def _list_required(requires: tuple[str, ...]) -> Iterator[str]:
+def _list_required(requires: tuple[str, ...]) -> Iterator[Requirement]:
+    """Yield the requirements that count on Linux, without those of extras."""
     for text in requires:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if requirement.marker is None or "extra" not in str(requirement.marker):
-            yield requirement.name
+        if requirement.marker is None or any(requirement.marker.evaluate(machine) for machine in _MACHINES):
+            yield requirement
 
 
-def _exclude(library: str, *, files: list[File], toolkit: str | None, declared: set[str]) -> Exclusion:
+def _is_declared(library: str, *, requirement: str, declared: tuple[Requirement, ...]) -> bool:
+    """Return whether one of ``declared`` brings what ``requirement`` does, by itself or by NVIDIA's cuda-toolkit."""
+    wanted = Requirement(requirement)
+    return any(
+        _may_meet(each, wanted=wanted)
+        if canonicalize_name(each.name) == canonicalize_name(wanted.name)
+        else _is_brought(library, toolkit=each, wanted=wanted)
+        for each in declared
+    )
+
+
+def _is_brought(library: str, *, toolkit: Requirement, wanted: Requirement) -> bool:
+    """Return whether the requirement ``toolkit`` is one of cuda-toolkit that brings the library."""
+    found = _SONAME.fullmatch(library)
+    if found is None or canonicalize_name(toolkit.name) != "cuda-toolkit":
+        return False
+    if not toolkit.extras & {"all", *_EXTRAS.get(found["name"], ())}:
+        return False
+    return found["name"] not in _TELLING or _may_meet(toolkit, wanted=wanted)
+
+
+def _may_meet(requirement: Requirement, *, wanted: Requirement) -> bool:
+    """Return whether some version meets both: the first and a late one of ``wanted``, and those that are named."""
+    named = [clause.version.removesuffix(".*") for clause in requirement.specifier if clause.operator != "==="]
+    major = [clause.version.removesuffix(".*") for clause in wanted.specifier]
+    tried = [version for each in (*major, *named) for version in (each, f"{each}.1", f"{each}.999")]
+    both = requirement.specifier & wanted.specifier
+    return any(both.contains(version, prereleases=True) for version in tried)
+
+
+def _exclude(library: str, *, files: list[File], toolkit: str | None, declared: tuple[Requirement, ...]) -> Exclusion:
     used_by = tuple(file.path for file in files)
     if _DRIVER.fullmatch(library):
         return Exclusion(library, "it comes with the user's driver", used_by, "", declared=True)
     if _TORCH.fullmatch(library):
-        return Exclusion(library, "PyTorch has loaded it", used_by, "torch", declared="torch" in declared)
+        has_torch = any(canonicalize_name(each.name) == "torch" for each in declared)
+        return Exclusion(library, "PyTorch has loaded it", used_by, "torch", declared=has_torch)
     requirement = find_requirement(library, major=find_major(files, toolkit=toolkit))
-    name = requirement and canonicalize_name(Requirement(requirement).name)
     return Exclusion(
         library,
         "it comes with a wheel of NVIDIA" if requirement else "it comes with an installed toolkit alone",
         used_by,
         requirement,
-        declared=not requirement or name in declared,
+        declared=not requirement or _is_declared(library, requirement=requirement, declared=declared),
         unreachable=tuple(file.path for file in files if not _leads_to_wheels(file)),
     )
 
