@@ -80,6 +80,31 @@ def test_an_empty_folder_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not any("@" in path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file())
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("first", "next: pip install ./first, then python -m first\n"),
+        (".", "next: pip install ./., then python -m demo\n"),
+        ("a folder/my-first", "next: pip install './a folder/my-first', then python -m my_first\n"),
+    ],
+)
+def test_what_it_says_next_can_be_typed(
+    folder: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path / "demo")
+    assert main(["new", folder]) == 0
+    assert capsys.readouterr().out.endswith(said)
+
+
+@pytest.mark.parametrize(
+    "name", ["test", "json", "Test", "setuptools-cuda", "pybind11", "NumPy", "cuda", "scikit.build_core"]
+)
+def test_names_that_hide_what_a_project_needs(name: str) -> None:
+    with pytest.raises(BuildError, match="would stand in for the one of that name"):
+        find_package(name)
+
+
 @pytest.mark.parametrize("name", ["class", "a b", "-a", "a/b", "ä", ""])
 def test_names_that_will_not_do(name: str) -> None:
     with pytest.raises(BuildError, match="cannot be called"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -26,6 +28,19 @@ _FOLDER = Path(__file__).parent / "templates"
 _SUFFIX = ".in"
 # https://packaging.python.org/en/latest/specifications/name-normalization/
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+# What the templates build or run with, and Python's own tests, which its list of its modules lacks.
+_TAKEN = (
+    "test",
+    "setuptools",
+    "setuptools_cuda",
+    "pip",
+    "pybind11",
+    "nanobind",
+    "cython",
+    "scikit_build_core",
+    "cuda",
+    "numpy",
+)
 
 
 def add_parser(subparsers: SubParsers) -> None:
@@ -49,7 +64,7 @@ def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
     stage_files(files, into=folder)
     for path in files:
         print(arguments.folder / path)
-    print(f"next: pip install {arguments.folder}, then python -m {find_package(name)}")
+    print(f"next: pip install {_spell(arguments.folder)}, then python -m {find_package(name)}")
     return Exit.GOOD
 
 
@@ -74,7 +89,15 @@ def find_package(name: str) -> str:
                 fix=("name it with letters, digits, '-' and '_', beginning with a letter: --name my-kernels",),
             )
         )
+    if package in sys.stdlib_module_names or package in _TAKEN:
+        what = f"a project cannot be called {name!r}: its package would stand in for the one of that name"
+        raise BuildError(Problem(Code.BAD_NAME, what, fix=("give it a name of its own: --name my-kernels",)))
     return package
+
+
+def _spell(folder: Path) -> str:
+    """Return a folder as a shell and pip take it: pip asks an index for a name that has no '/' in it."""
+    return shlex.quote(str(folder) if folder.is_absolute() else f"./{folder.as_posix()}")
 
 
 def _fill(text: str, *, words: Mapping[str, str]) -> str:
