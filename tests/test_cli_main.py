@@ -76,6 +76,15 @@ def test_a_reader_that_has_gone(tmp_path: Path, bare_environment: Bare) -> None:
     assert (project / "status").read_text("utf-8") == "0\n"
 
 
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_stream_that_is_closed(stream: str, tmp_path: Path, bare_environment: Bare) -> None:
+    script = f'"{sys.executable}" -m setuptools_cuda inspect nothing {stream}>&-'
+    env = {**bare_environment, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert ("Traceback" in done.stderr, "no such file" in done.stderr) == (False, stream == "1")
+
+
 def test_a_plugin_that_raises(tmp_path: Path, bare_environment: Bare) -> None:
     info = tmp_path / "site/odd-1.0.dist-info"
     info.mkdir(parents=True)

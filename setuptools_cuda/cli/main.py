@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from setuptools_cuda import __version__
 from setuptools_cuda.cli import (
@@ -83,10 +83,19 @@ def run_as_program() -> NoReturn:
 
 
 def _speak_any_encoding() -> None:
-    """Let no character of a path be an error, whatever the encoding of the terminal."""
+    """Let no character of a path be an error, whatever the encoding of the terminal, nor a stream that is closed."""
+    # Python sets a stream to None that was closed before it began, and print() would send errors to the other.
+    if sys.stdout is None:
+        sys.stdout = _open_nowhere()
+    if sys.stderr is None:
+        sys.stderr = _open_nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _open_nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def _drop_output() -> None:
