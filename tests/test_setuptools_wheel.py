@@ -30,6 +30,8 @@ from setuptools_support import (
     write_project,
 )
 
+SKIPPED = 'min-architecture = "120"\nwhen-empty = "skip"\n'
+
 
 @pytest.fixture(scope="session")
 def installation(shared_folder: Path, our_wheel: Path) -> Installation:
@@ -120,6 +122,7 @@ class TestWheel:
         [
             (KERNEL_FILES, KERNELS, "py3-none-any", "true"),
             (LIBRARY_FILES, LIBRARY, "py3-none-linux_x86_64", "false"),
+            (LIBRARY_FILES, LIBRARY + SKIPPED, "py3-none-any", "true"),
         ],
     )
     def test_tags_without_extensions(

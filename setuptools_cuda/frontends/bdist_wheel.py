@@ -56,11 +56,20 @@ class BdistWheel(bdist_wheel):
         super().finalize_options()
 
     def get_tag(self) -> tuple[str, str, str]:
-        """Return the wheel's tag: libraries without extensions serve every Python of a platform."""
+        """Return the wheel's tag: libraries without extensions serve every Python of a platform.
+
+        Whether there are any is known once they are built: all sources of one may be skipped.
+        """
         python, abi, platform = super().get_tag()
-        if self.cuda_project.serves_every_python and not self.distribution.ext_modules:
-            return (self.python_tag, "none", platform)
-        return (python, abi, platform)
+        if not self.cuda_project.serves_every_python or self.distribution.ext_modules:
+            return (python, abi, platform)
+        named = self.plat_name_supplied and self.plat_name
+        return (self.python_tag, "none", platform if named or self._has_libraries() else "any")
+
+    def _has_libraries(self) -> bool:
+        """Return whether libraries go into the wheel, as far as that is known."""
+        built = self.cuda_project.built
+        return built is None or any(one.kind == "library" and one.destination for one in built.planned.plan.artifacts)
 
     def write_wheelfile(self, wheelfile_base: str, *args: Any, **options: Any) -> None:
         """Write WHEEL, and with it what else can only be known after the build.
@@ -68,6 +77,7 @@ class BdistWheel(bdist_wheel):
         setuptools calls this just before it makes the archive. In editable builds it is called
         before anything is built, and there is nothing to write yet.
         """
+        self.root_is_pure = self.root_is_pure or self.get_tag()[2] == "any"
         super().write_wheelfile(wheelfile_base, *args, **options)
         built = self.cuda_project.built
         if built is None:
