@@ -204,6 +204,7 @@ def test_a_page(wheel: Path, tools: Installation) -> None:
         (["text.txt", "--picture", "a.png"], 2, "neither .svg nor .html"),
         (["broken.so"], 3, "no whole ELF file"),
         (["broken.a"], 3, "it is no whole archive"),
+        (["broken.ptx"], 3, "not a PTX file that can be read"),
         (["thin.a"], 3, "it is a thin archive: its objects lie in other files"),
         (["broken.whl"], 2, "the wheel cannot be unpacked"),
         (["demo.pyd"], 2, "it is of Windows or macOS, which is not read"),
@@ -218,6 +219,7 @@ def test_errors(
     (tmp_path / "text.txt").write_text("no code\n", "utf-8")
     (tmp_path / "broken.so").write_bytes((samples / "static.so").read_bytes()[:40])
     (tmp_path / "broken.a").write_bytes((samples / "all.a").read_bytes()[:-1000])
+    (tmp_path / "broken.ptx").write_text("// nothing\n", "utf-8")
     (tmp_path / "broken.whl").write_bytes(b"PK\x03\x04")
     (tmp_path / "demo.pyd").write_bytes(b"MZ\x90\x00" + bytes(60))
     (tmp_path / "whole.o").symlink_to(samples / "whole.o")
@@ -320,6 +322,12 @@ def test_archives_in_a_wheel(samples: Path, tools: Installation, tmp_path: Path)
     found = find(make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files), tools)
     read = {file.path: file.problem is None for file in found.files}
     assert read == {"demo/broken.a": False, "demo/thin.a": False, "demo/whole.a": True}
+
+
+def test_a_wheel_with_two_folders_of_metadata(tools: Installation, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {"other-1.0.dist-info/METADATA": b""})
+    with pytest.raises(BuildError, match=r"it has several folders \.dist-info"):
+        find(wheel, tools)
 
 
 def test_files_of_other_systems_are_named(tools: Installation, tmp_path: Path) -> None:

@@ -120,13 +120,15 @@ def test_one_of_two_requirements_is_enough() -> None:
 
 
 def test_what_cannot_be_read_is_told(tools: Installation, tmp_path: Path) -> None:
-    files = {"demo/a.so": b"\x7fELF", "demo/b.pyd": b"MZ\x90\x00"}
+    # A template of PTX is no PTX, and nothing that is loaded.
+    files = {"demo/a.so": b"\x7fELF", "demo/b.pyd": b"MZ\x90\x00", "demo/template.ptx": b"{{ version }}"}
     wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files)
     done = tools.run("-m", "setuptools_cuda", "repair-args", wheel, cwd=tmp_path)
     assert done.status == 3
     assert "error: demo/a.so: it is no whole ELF file" in done.output
     assert "demo/b.pyd is of Windows or macOS, and not read" in done.output
     assert "nothing to repair" not in done.output
+    assert "template.ptx" not in done.output
     told = tools.run("-m", "setuptools_cuda", "repair-args", wheel, "--json", cwd=tmp_path)
     plan = json.loads(told.output)
     assert (told.status, plan["foreign"], plan["problems"][0]["where"]) == (3, ["demo/b.pyd"], "demo/a.so")
@@ -141,7 +143,7 @@ def test_a_wheel_without_shared_libraries(tools: Installation, tmp_path: Path) -
 
 def test_no_wheel(tools: Installation, tmp_path: Path) -> None:
     done = tools.run("-m", "setuptools_cuda", "repair-args", "none.whl", cwd=tmp_path)
-    assert (done.status, done.output) == (2, "error: none.whl: there is no such wheel\n  to fix  name a file .whl\n")
+    assert (done.status, done.output) == (2, "error: none.whl: there is no such file\n  to fix  name a file .whl\n")
 
 
 @pytest.mark.parametrize(

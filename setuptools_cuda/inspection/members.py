@@ -28,9 +28,9 @@ class Members:
         return tuple(self.archive.namelist())
 
     def list(self) -> tuple[zipfile.ZipInfo, ...]:
-        """Return the members that are files, by name."""
-        files = (member for member in self.archive.infolist() if not member.is_dir())
-        return tuple(sorted(files, key=lambda each: each.filename))
+        """Return the members that are files, by name; of several of one name the last, which is what is installed."""
+        files = {member.filename: member for member in self.archive.infolist() if not member.is_dir()}
+        return tuple(files[name] for name in sorted(files))
 
     def read(self, name: str) -> bytes:
         """Return the content of a member. Raises BuildError (BAD_VALUE) where it is damaged."""

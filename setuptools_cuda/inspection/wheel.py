@@ -72,9 +72,7 @@ def inspect_path(path: Path, *, find_tools: FindTools, environment: Environment)
         BuildError: BAD_VALUE for what is none of these, MISSING_TOOL where cuobjdump or pyelftools
             is needed and is not there.
     """
-    if not path.is_file():
-        why = "it is a folder" if path.is_dir() else "it is no plain file" if path.exists() else "there is no such file"
-        raise BuildError(Problem(Code.BAD_VALUE, why, where=str(path), fix=("name a wheel or a built file",)))
+    _check_file(path, fix="name a wheel or a built file")
     tools = _Tools(find_tools, environment)
     if _is_wheel(path):
         return _inspect_wheel(path, tools=tools)
@@ -92,11 +90,16 @@ def read_linkage(path: Path, *, environment: Environment) -> Inspection:
     Raises:
         BuildError: BAD_VALUE for what is no wheel, MISSING_TOOL where pyelftools is not there.
     """
-    if not path.is_file():
-        raise BuildError(Problem(Code.BAD_VALUE, "there is no such wheel", str(path), fix=("name a file .whl",)))
+    _check_file(path, fix="name a file .whl")
     if not _is_wheel(path):
         raise BuildError(Problem(Code.BAD_VALUE, "it is no wheel", str(path), fix=("name a file .whl",)))
     return _inspect_wheel(path, tools=_Tools(None, environment))
+
+
+def _check_file(path: Path, *, fix: str) -> None:
+    if not path.is_file():
+        why = "it is a folder" if path.is_dir() else "it is no plain file" if path.exists() else "there is no such file"
+        raise BuildError(Problem(Code.BAD_VALUE, why, str(path), fix=(fix,)))
 
 
 def _is_wheel(path: Path) -> bool:
@@ -119,13 +122,10 @@ def _describe_other(path: Path) -> Problem:
 
 def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
     with open_wheel(path) as members:
-        metadata = [name for name in members.names if _METADATA.fullmatch(name)]
-        if not metadata:
-            fix = ("a wheel has a folder .dist-info with METADATA in it",)
-            raise BuildError(Problem(Code.BAD_VALUE, "it is a zip file, but no wheel", str(path), fix=fix))
+        metadata = _find_metadata(members)
         manifest = read_manifest(members)
         files, foreign = _list_files(members, tools=tools)
-        requires = email.message_from_bytes(members.read(metadata[0])).get_all("Requires-Dist") or ()
+        requires = email.message_from_bytes(members.read(metadata)).get_all("Requires-Dist") or ()
     toolkit = manifest.get("toolkit") if manifest else None
     files = tuple(add_manifest(file, manifest=manifest) for file in files) if manifest else files
     return Inspection(
@@ -142,6 +142,17 @@ def _inspect_wheel(path: Path, *, tools: _Tools) -> Inspection:
     )
 
 
+def _find_metadata(members: Members) -> str:
+    """Return the name of a wheel's METADATA. Raises BuildError where it has none, or several, which pip refuses."""
+    names = sorted({name for name in members.names if _METADATA.fullmatch(name)})
+    if len(names) == 1:
+        return names[0]
+    what = "it has several folders .dist-info" if names else "it is a zip file, but no wheel"
+    fix = ("a wheel has one folder .dist-info with METADATA in it",)
+    details = tuple(("has", spell_controls(name)) for name in names)
+    raise BuildError(Problem(Code.BAD_VALUE, what, str(members.path), details, fix))
+
+
 def _list_files(members: Members, *, tools: _Tools) -> tuple[tuple[File, ...], tuple[str, ...]]:
     """Return what is found in each file of a wheel that is built code, by path, and the names of those not read."""
     files, foreign = list[File](), list[str]()
@@ -152,7 +163,7 @@ def _list_files(members: Members, *, tools: _Tools) -> tuple[tuple[File, ...], t
             shown = spell_controls(member.filename)
             if _is_foreign(member.filename, head=head):
                 foreign.append(shown)
-            if suffix not in _BY_NAME and not head.startswith((_ELF, *_ARCHIVES, _FATBIN)):
+            if not _is_looked_at(suffix, head=head, tools=tools):
                 continue
             unpacked = Path(name, f"member{suffix if suffix in _BY_NAME else ''}")
             members.unpack(member, into=unpacked)
@@ -161,6 +172,13 @@ def _list_files(members: Members, *, tools: _Tools) -> tuple[tuple[File, ...], t
             if found and (tools.find is None or _counts(found)):
                 files.append(found)
     return tuple(files), tuple(foreign)
+
+
+def _is_looked_at(suffix: str, *, head: bytes, tools: _Tools) -> bool:
+    """Return whether a file may count: for linkage alone, only what a loader loads."""
+    if tools.find is None:
+        return head.startswith(_ELF)
+    return suffix in _BY_NAME or head.startswith((_ELF, *_ARCHIVES, _FATBIN))
 
 
 def _is_foreign(name: str, *, head: bytes) -> bool:
