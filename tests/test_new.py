@@ -62,13 +62,17 @@ def test_what_is_in_the_way(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
     assert main(["new", "full"]) == 2
     assert main(["new", "full/file"]) == 2
+    assert main(["new", "link"]) == 2
     assert main(["new", "1st"]) == 2
+    assert main(["new", "other", "--name", ""]) == 2
     said = capsys.readouterr().err
-    assert said.count("something is there already") == 2
+    assert said.count("something is there already") == 3
     assert "a project cannot be called '1st'" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["full"]
+    assert "a project cannot be called ''" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "link"]
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
 
 

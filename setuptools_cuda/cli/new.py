@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import keyword
+import os
 import re
 import shlex
 import sys
@@ -56,9 +57,9 @@ def add_parser(subparsers: SubParsers) -> None:
 def run(arguments: argparse.Namespace, environment: Environment) -> Exit:
     """Write the files. Raises BuildError where the name will not do, or something is in the folder already."""
     folder: Path = environment.cwd / arguments.folder
-    name = arguments.name or folder.resolve().name
+    name = folder.resolve().name if arguments.name is None else arguments.name
     files = dict(render_template(arguments.template, name=name))
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         fix = ("name a folder that is new or empty",)
         raise BuildError(Problem(Code.BAD_VALUE, "something is there already", where=str(arguments.folder), fix=fix))
     stage_files(files, into=folder)
