@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from setuptools_cuda.errors import Code, Problem
+from setuptools_cuda.errors import BuildError, Code, Problem
 from setuptools_cuda.inspection.values import Image, Inspection
 from setuptools_cuda.resolution.architecture_words import Word, parse_architectures
 from setuptools_cuda.stage.kernel_values import Code as HeldCode
 
 _LOOSE = ("cubin", "ptx", "ltoir")
 _IMAGE_NAME = re.compile(r"\.(?:sm|compute)_\d+[af]?\.(?:cubin|ptx)$|\.ltoir$")
+_FIX = ("name GPUs as 90, or code as sm_90 and compute_90",)
 _ONE_KIND = re.compile(r"(?:sm_|compute_)|-(?:real|virtual)$", re.IGNORECASE)
 
 
@@ -26,7 +27,10 @@ class Group:
 
 def parse_wanted(words: Sequence[str]) -> tuple[Word, ...]:
     """Return the architectures of ``--require``. Raises BuildError (BAD_ARCHITECTURE) for a word that names none."""
-    return parse_architectures(words, where="--require")
+    try:
+        return parse_architectures(words, where="--require")
+    except BuildError as error:
+        raise BuildError(*(replace(problem, fix=_FIX) for problem in error.problems)) from error
 
 
 def check_lists(words: Sequence[Word]) -> Problem | None:
@@ -34,8 +38,7 @@ def check_lists(words: Sequence[Word]) -> Problem | None:
     lists = [word.text for word in words if word.architecture is None]
     if not lists:
         return None
-    fix = ("name GPUs as 90, or code as sm_90 and compute_90",)
-    return Problem(Code.BAD_ARCHITECTURE, f"{lists[0]!r} names no architecture", where="--require", fix=fix)
+    return Problem(Code.BAD_ARCHITECTURE, f"{lists[0]!r} names no architecture", where="--require", fix=_FIX)
 
 
 def check_architectures(inspection: Inspection, *, words: Sequence[Word]) -> tuple[Problem, ...]:
