@@ -134,6 +134,12 @@ def test_what_cannot_be_read_is_told(tools: Installation, tmp_path: Path) -> Non
     assert (told.status, plan["foreign"], plan["problems"][0]["where"]) == (3, ["demo/b.pyd"], "demo/a.so")
 
 
+def test_a_library_that_cannot_be_read_may_have_to_be_repaired(tools: Installation, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {"demo/a.so": b"\x7fELF"})
+    done = tools.run("-m", "setuptools_cuda", "repair-args", wheel, cwd=tmp_path)
+    assert (done.status, "nothing to repair" in done.output) == (3, False)
+
+
 def test_a_wheel_without_shared_libraries(tools: Installation, tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "demo-1.0-py3-none-any.whl", {"demo/k.ptx": b".version 9.0\n.target sm_80\n"})
     done = tools.run("-m", "setuptools_cuda", "repair-args", wheel, cwd=tmp_path)

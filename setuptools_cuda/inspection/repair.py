@@ -100,7 +100,7 @@ def plan_repair(linkage: Inspection) -> RepairPlan:
             for library in sorted(users)
         ),
         tuple(file.path for file in linkage.files if file.cudart == "static"),
-        any(file.kind in ("shared", "executable") for file in linkage.files),
+        any(file.kind in ("shared", "executable") or file.problem for file in linkage.files),
         linkage.foreign,
     )
 
