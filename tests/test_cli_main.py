@@ -64,7 +64,8 @@ def test_a_folder_that_is_gone(command: str, tmp_path: Path, bare_environment: B
     env = {**bare_environment, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "error: [Errno 2] No such file or directory"
+    said = done.stderr[done.stderr.index("error: ") :]
+    assert said == "error: the current folder was removed\n  to fix  change to a folder that exists\n"
 
 
 def test_a_reader_that_has_gone(tmp_path: Path, bare_environment: Bare) -> None:
