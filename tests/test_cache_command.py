@@ -62,7 +62,7 @@ def test_limit(tmp_path: Path, variables: Mapping[str, str], capsys: pytest.Capt
     assert "holds 0 entries" in capsys.readouterr().out
     with pytest.raises(BuildError, match="limit needs a size"):
         run(tmp_path, variables, "limit")
-    for wrong in ("much", "0"):
+    for wrong in ("much", "0", "10"):
         with pytest.raises(SystemExit):
             run(tmp_path, variables, "limit", wrong)
 

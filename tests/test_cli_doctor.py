@@ -123,7 +123,8 @@ class TestNoCuda:
         assert problem.code is Code.NO_COMPILER
         assert problem.what == "no CUDA compiler (nvcc) for extension 'demo'"
         assert problem.details == ()
-        assert 'add "cuda-toolkit[nvcc,cccl]==13.0.*" to build-system.requires' in problem.fix[0]
+        assert problem.fix[0].startswith("nothing for `pip install .`, whose isolated build gets a toolkit from pip")
+        assert 'add "cuda-toolkit[nvcc,cccl]==13.0.*" to build-system.requires' in problem.fix[1]
         assert found.requirements == ("cuda-toolkit[nvcc,cccl]==13.0.*",)
         assert (found.toolchain, found.chosen) == (None, None)
         assert "CUDA 13.0, which pip would bring" in render_plain(lay_out(found))
@@ -144,7 +145,13 @@ class TestNoCuda:
         assert "toolkit   none" in ran.out
         assert "not in this build environment" in ran.out
         assert "pip (not installed)" in ran.out
-        assert 'to fix  add "cuda-toolkit[nvcc,cccl]==13.0.*"' in ran.out
+        assert "to fix  nothing for `pip install .`" in ran.out
+
+    def test_a_backend_that_asks_for_no_toolkit(self, project: Path) -> None:
+        file = project / "pyproject.toml"
+        file.write_text(file.read_text("utf-8").replace("setuptools_cuda.build_meta", "setuptools.build_meta"), "utf-8")
+        (problem,) = diagnose(project).problems
+        assert 'add "cuda-toolkit[nvcc,cccl]==13.0.*" to build-system.requires' in problem.fix[0]
 
     def test_no_compiler_at_all(self, project: Path) -> None:
         found = diagnose(project, PATH="/nowhere")
@@ -220,7 +227,7 @@ class TestKernelsAlone:
         (problem,) = found.problems
         assert problem.code is Code.NO_COMPILER
         assert problem.what == "no device compiler for kernel module 'demo.kernels': it needs nvrtc"
-        assert "pip install 'cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*'" in problem.fix[0]
+        assert "pip install 'cuda-toolkit[cccl,crt,cudart,nvrtc]==13.0.*'" in problem.fix[1]
 
     def test_with_a_host_compiler_nvcc_is_needed(self, tmp_path: Path) -> None:
         found = diagnose(write_project(tmp_path / "demo", KERNELS))

@@ -42,7 +42,16 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["docter"], ["doctor", "--jsn"], ["doctor", "x"], ["plan", "-C", "x"], ["plan", "-C", "=x"], ["inspect"]],
+    [
+        [],
+        ["docter"],
+        ["doctor", "--jsn"],
+        ["doctor", "x"],
+        ["plan", "-C", "x"],
+        ["plan", "-C", "=x"],
+        ["plan", "-C", "nvcc=x"],
+        ["inspect"],
+    ],
 )
 def test_usage_errors(arguments: list[str], tmp_path: Path, bare_environment: Bare) -> None:
     ran = run_command(*arguments, cwd=tmp_path, env=bare_environment)
@@ -55,6 +64,8 @@ def test_an_unknown_setting(command: str, tmp_path: Path, bare_environment: Bare
     project = write_project(tmp_path / "demo")
     ran = run_command(command, "-C", "cuda.architecture=80", cwd=project, env=bare_environment)
     assert ran.status == 2
+    assert "did you mean 'cuda.architectures'?" in ran.err
+    ran = run_command(command, "-C", "cuda.archs=80", cwd=project, env=bare_environment)
     assert "did you mean 'cuda.architectures'?" in ran.err
 
 

@@ -15,6 +15,8 @@ from setuptools_cuda.execute.cache_folder import find_cache_folder
 from setuptools_cuda.execute.eviction import Usage, clear, measure, write_limit
 from setuptools_cuda.execute.folder import telling
 
+_LEAST = 1 << 20
+"""Bytes: less holds hardly one object, and is a number whose unit was forgotten."""
 _ACTIONS = ("show", "clear", "limit")
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -34,6 +36,8 @@ def _parse_size(text: str) -> int:
         size = parse_memory(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no size, such as '10 GiB'") from error
+    if 0 < size < _LEAST and text.strip().isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} has no unit, and would be bytes; write it as '10 GiB'")
     if size <= 0:
         raise argparse.ArgumentTypeError("a cache that may hold nothing is said by SETUPTOOLS_CUDA_CACHE=off")
     return size

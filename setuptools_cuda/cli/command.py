@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from setuptools_cuda import pipeline
+from setuptools_cuda.config.keys import PROJECT
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import Exit
 
@@ -62,4 +63,6 @@ def _parse_setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    if name in PROJECT.keys:
+        raise argparse.ArgumentTypeError(f"{name!r} is a setting of another tool; did you mean cuda.{name}?")
     return name, value

@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools_cuda import pipeline
 from setuptools_cuda.cli.diagnosis import Diagnosis, Machine, Project, PtxFit
 from setuptools_cuda.cli.machine import find_folder, find_launchers, find_ptx_fit, find_versions
-from setuptools_cuda.cli.plan import plan_here
+from setuptools_cuda.cli.plan import explain_isolated, plan_here
 from setuptools_cuda.cli.tools import Tools, find_tools
 from setuptools_cuda.cli.variables import list_variables
 from setuptools_cuda.config.load import parse_settings
@@ -59,6 +59,7 @@ def find_diagnosis(request: pipeline.Request, *, machine: Machine) -> Diagnosis:
     driver = _find_driver_problem(ptx, codes=codes, machine=machine) if tools.found else ()
     known = (*loaded.problems, *tools.problems, *codes.problems)
     planning = _find_plan_problems(request, settings=settings) if not known and settings.targets else ()
+    known = explain_isolated(known, request=request)
     return Diagnosis(
         project=loaded.project,
         candidates=tuple(sorted(tools.search.candidates, key=lambda each: each.verdict != "chosen")),

@@ -14,7 +14,7 @@ from setuptools_cuda.cli.screen import show
 from setuptools_cuda.config.pyproject import TABLE, find_table
 from setuptools_cuda.environment import Environment
 from setuptools_cuda.errors import BuildError, Code, Exit, Problem
-from setuptools_cuda.frontends.cmake_project import is_built_by_cmake, load_project
+from setuptools_cuda.frontends.cmake_project import brings_toolkit, is_built_by_cmake, load_project
 from setuptools_cuda.frontends.compiler import read_python_facts
 from setuptools_cuda.resolution.pip_step import plan_isolated_requirements
 
@@ -48,10 +48,31 @@ def make_view(request: pipeline.Request) -> PlanView:
     """Return that plan, with what an isolated build would ask for. Raises BuildError."""
     if find_table(request.root) is None:
         raise BuildError(_describe_no_table(request))
-    planned = plan_here(request)
+    try:
+        planned = plan_here(request)
+    except BuildError as error:
+        raise BuildError(*explain_isolated(error.problems, request=request)) from error
     requirements = plan_isolated_requirements(load_project(request), environment=request.environment)
     has_setup_py = (request.root / "setup.py").is_file()
     return PlanView(planned, requirements, has_cmake=is_built_by_cmake(request.root), has_setup_py=has_setup_py)
+
+
+def explain_isolated(problems: tuple[Problem, ...], *, request: pipeline.Request) -> tuple[Problem, ...]:
+    """Return problems; that there is no nvcc with what an isolated build does about it, where it does."""
+    if not any(problem.code is Code.NO_COMPILER for problem in problems) or not _brings_toolkit(request):
+        return problems
+    first = "nothing for `pip install .`, whose isolated build gets a toolkit from pip; for a build without isolation"
+    return tuple(replace(each, fix=(first, *each.fix)) if each.code is Code.NO_COMPILER else each for each in problems)
+
+
+def _brings_toolkit(request: pipeline.Request) -> bool:
+    try:
+        settings = load_project(request)
+        return brings_toolkit(request.root) and bool(
+            plan_isolated_requirements(settings, environment=request.environment)
+        )
+    except BuildError:
+        return False
 
 
 def plan_here(request: pipeline.Request) -> pipeline.Planned:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from setuptools_cuda.errors import Code, Problem
 
+_TELLING = 4
+"""Letters of a word that are its beginning rather than chance."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -48,7 +51,9 @@ class Report:
 
 def suggest(word: str, *, known: Iterable[str], prefix: str = "") -> tuple[str, ...]:
     """Return the line "did you mean ...?" for the nearest of ``known``, shown after ``prefix``, or nothing."""
-    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    stem = word.removesuffix("s").removesuffix("S")
+    longer = [one for one in known if len(stem) >= _TELLING and one.startswith(stem)]
+    close = sorted(longer, key=len) or difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return (f"did you mean {prefix + close[0]!r}?",) if close else ()
 
 

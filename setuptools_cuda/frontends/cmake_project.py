@@ -62,6 +62,12 @@ def has_setuptools(root: Path) -> bool:
     return _read_build_system(root).get("build-backend", "setuptools.build_meta") in _SETUPTOOLS_FRONTS
 
 
+def brings_toolkit(root: Path) -> bool:
+    """Return whether an isolated build of the project in ``root`` gets a toolkit by itself. Raises BuildError."""
+    backend = _read_build_system(root).get("build-backend", "")
+    return backend == "setuptools_cuda.build_meta" or is_built_by_cmake(root)
+
+
 def _read_build_system(root: Path) -> Mapping[str, Any]:
     system = read_pyproject(root).get("build-system", {})
     return system if isinstance(system, Mapping) else {}

@@ -79,5 +79,5 @@ def _describe_missing(distributions: Sequence[str]) -> Problem:
     return Problem(
         Code.UNKNOWN_PACKAGE,
         f"{distributions[0]} is not in the build environment",
-        fix=(f"add {named} to build-system.requires",),
+        fix=(f"add {named} to build-system.requires (without build isolation: pip install it here too)",),
     )
