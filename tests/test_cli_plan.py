@@ -117,3 +117,11 @@ def test_no_toolkit(project: Path) -> None:
         make_view(Request(project, make_environment(project, **STEPS)))
     assert caught.value.problems[0].code is Code.NO_COMPILER
     assert caught.value.status == 3
+
+
+def test_a_project_that_cmake_builds(tmp_path: Path, toolkit_nvcc: Path) -> None:
+    requires = '[build-system]\nrequires = ["scikit-build-core"]\nbuild-backend = "scikit_build_core.build"\n'
+    (tmp_path / "pyproject.toml").write_text(f"{requires}[tool.setuptools-cuda]\narchitectures = ['80']\n", "utf-8")
+    found = view(tmp_path, toolkit_nvcc)
+    assert (found.summary, found.warnings) == ("CMake compiles", ())
+    assert "what it compiles is not planned here" in " ".join(found.notes)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from toolchain_support import link_debian, link_tree, make_environment, make_settings, write_script
 
+from setuptools_cuda.config.model import Project
 from setuptools_cuda.environment import Environment
-from setuptools_cuda.plan.options import reproducible_options
+from setuptools_cuda.plan.options import profile_options, reproducible_options
 from setuptools_cuda.process import run_tool
 from setuptools_cuda.resolution.toolchain import resolve_toolchain
 from setuptools_cuda.resolution.values import Toolchain
@@ -64,15 +65,23 @@ def test_it_compiles(usr: Path, environment: Environment, tmp_path: Path) -> Non
 
 
 def test_an_nvcc_that_does_not_know_an_option_is_not_given_it(toolkit_nvcc: Path, tmp_path: Path) -> None:
-    """nvcc up to 12.5 has no --frandom-seed."""
+    """nvcc up to 12.5 has no --frandom-seed, and 12.4 no --Ofast-compile."""
     root = link_tree(toolkit_nvcc.parent.parent, tmp_path / "cuda")
     environment = make_environment(tmp_path, CUDA_HOME=str(root))
     assert resolve(tmp_path, environment).lacks == ()
-    helped = f"'{root}/bin/nvcc' --help | grep -v frandom"
+    helped = f"'{root}/bin/nvcc' --help | grep -v -e frandom -e Ofast"
     old = write_script(
         tmp_path / "nvcc", f'if [ "$1" = --help ]; then {helped}; else exec \'{root}/bin/nvcc\' "$@"; fi'
     )
-    assert resolve(tmp_path, make_environment(tmp_path, NVCC=str(old))).lacks == ("--frandom-seed",)
+    assert resolve(tmp_path, make_environment(tmp_path, NVCC=str(old))).lacks == (
+        "--frandom-seed",
+        "--Ofast-compile",
+    )
+
+
+@pytest.mark.parametrize(("lacks", "given"), [((), ("-Ofc=max",)), (("--Ofast-compile",), ())])
+def test_a_development_build_goes_without_the_option(lacks: tuple[str, ...], given: tuple[str, ...]) -> None:
+    assert profile_options(Project(profile="dev"), lacks=lacks) == given
 
 
 @pytest.mark.parametrize("lacks", [(), ("--frandom-seed",)])

@@ -40,6 +40,20 @@ class PlanView:
             *((_SETUP_PY,) if self.has_setup_py else ()),
         )
 
+    @property
+    def summary(self) -> str:
+        """Return what is built, in a line."""
+        return "CMake compiles" if self._is_of_cmake_alone else self.planned.plan.summary
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the plan's warnings, without the one that nothing is built, where CMake does it."""
+        return self.planned.settings.warnings if self._is_of_cmake_alone else self.planned.plan.warnings
+
+    @property
+    def _is_of_cmake_alone(self) -> bool:
+        return self.has_cmake and not self.planned.settings.targets
+
 
 def lay_out(view: PlanView, *, commands: bool) -> Screen:
     """Return what a person sees of the plan."""
@@ -47,13 +61,13 @@ def lay_out(view: PlanView, *, commands: bool) -> Screen:
     asked = ", ".join(view.requirements) or "nothing"
     where = "by an isolated build, with setuptools_cuda.build_meta or scikit-build-core"
     return (
-        Section("plan", (row("folder", str(view.planned.request.root)), row("summary", plan.summary))),
+        Section("plan", (row("folder", str(view.planned.request.root)), row("summary", view.summary))),
         Section("from pip", (row(f"{asked} ({where})"),)),
         Section("jobs", tuple(_jobs(plan, commands=commands)) or (row("none"),)),
         Section("files", tuple(_files(plan)) or (row("none"),)),
         Section("needed to load", list_rows(plan.requirements)),
         Section("notes", list_rows(view.notes)),
-        Section("warnings", list_rows(plan.warnings)),
+        Section("warnings", list_rows(view.warnings)),
     )
 
 
@@ -79,7 +93,7 @@ def describe(view: PlanView) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "root": str(planned.request.root),
-        "summary": plan.summary,
+        "summary": view.summary,
         "requirements": list(view.requirements),
         "needed_to_load": list(plan.requirements),
         "toolchain_identity": plan.toolchain_identity,
@@ -90,7 +104,7 @@ def describe(view: PlanView) -> dict[str, object]:
             *(_file("text", path, target=each.name) for each in plan.shipped for path in (each.cmake, each.pkgconfig)),
         ],
         "notes": list(view.notes),
-        "warnings": list(plan.warnings),
+        "warnings": list(view.warnings),
         "problems": [],
     }
 

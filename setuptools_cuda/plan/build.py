@@ -14,7 +14,7 @@ from setuptools_cuda.plan.facts import Facts
 from setuptools_cuda.plan.kernel_modules import plan_kernel_module
 from setuptools_cuda.plan.libraries import in_link_order, plan_library
 from setuptools_cuda.plan.linking import CUDA_PREFIX
-from setuptools_cuda.plan.options import below_root, check_places, launcher_of
+from setuptools_cuda.plan.options import FAST, below_root, check_places, launcher_of
 from setuptools_cuda.plan.places import Places
 from setuptools_cuda.plan.shipped import render_files
 from setuptools_cuda.plan.targets import Planning
@@ -39,7 +39,7 @@ def plan_build(settings: Settings, *, facts: Facts, namespace: str = "") -> Buil
     )
     device = DeviceJobs(project=settings.project, tools=facts.device, plugins=facts.plugins, namespace=namespace)
     planning = Planning(settings=settings, facts=facts, compiles=compiles, device=device)
-    planning.notes.extend(_toolchain_notes(facts))
+    planning.notes.extend(_toolchain_notes(facts, profile=settings.project.profile))
     for library in in_link_order(settings):
         plan_library(library, planning=planning)
     for extension in settings.extensions:
@@ -109,8 +109,10 @@ def _python_defines(settings: Settings, *, facts: Facts) -> tuple[str, ...]:
     return macros.pop() if len(macros) == 1 else ()
 
 
-def _toolchain_notes(facts: Facts) -> Iterable[str]:
+def _toolchain_notes(facts: Facts, *, profile: str) -> Iterable[str]:
     if facts.toolchain:
+        if profile == "dev" and FAST in facts.toolchain.lacks:
+            yield f"profile 'dev': CUDA {facts.toolchain.release} has no {FAST}, so its kernels are optimised as ever"
         yield from facts.toolchain.notes
         yield from facts.toolchain.host_compiler.notes
     if facts.architectures:

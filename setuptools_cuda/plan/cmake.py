@@ -97,7 +97,7 @@ def plan_cache_entries(
         "CUDAToolkit_ROOT": str(toolchain.root),
         **dict(_standards(project)),
         **dict(_launchers(project, toolchain=toolchain)),
-        **dict(_flags(settings, environment_flags=environment_flags)),
+        **dict(_flags(settings, toolchain=toolchain, environment_flags=environment_flags)),
         **({"CMAKE_CUDA_RUNTIME_LIBRARY": _RUNTIMES[project.cudart]} if project.cudart else {}),
         **_fill(settings, values=_placeholder_values(toolchain, architectures)),
     }
@@ -138,14 +138,14 @@ def _launchers(project: Project, *, toolchain: Toolchain) -> Iterator[tuple[str,
         yield from ((f"CMAKE_{language}_COMPILER_LAUNCHER", words) for language in languages)
 
 
-def _flags(settings: Settings, *, environment_flags: Flags) -> Iterator[tuple[str, str]]:
+def _flags(settings: Settings, *, toolchain: Toolchain, environment_flags: Flags) -> Iterator[tuple[str, str]]:
     """Yield flags by language, where the table gives any; those of the environment follow, as everywhere."""
     project = settings.project
     folders = (PurePosixPath(settings.root.as_posix(), folder) for folder in project.include_dirs)
     common = (*(f"-I{folder}" for folder in folders), *(f"-D{define}" for define in project.defines))
     compress = (f"--compress-mode={project.compress}",) if project.compress else ()
     own = Flags(
-        cuda=(*common, *compress, *profile_options(project), *project.flags.cuda),
+        cuda=(*common, *compress, *profile_options(project, lacks=toolchain.lacks), *project.flags.cuda),
         cxx=(*common, *project.flags.cxx),
         c=(*common, *project.flags.c),
         link=project.flags.link,

@@ -94,7 +94,7 @@ class Compiles:
         """Return the one pass that compiles a source with these options for these codes."""
         words = (
             *cuda_options(self._with_python(options), python_includes=self.python_includes),
-            *profile_options(self.project),
+            *profile_options(self.project, lacks=toolchain.lacks),
             *compress_options(self.project, release=toolchain.release),
         )
         return self._pass(options, words=(*render_gencode(codes), *words), codes=codes, toolchain=toolchain, mode="")

@@ -27,6 +27,7 @@ def program(name: str) -> tuple[str, ...]:
 
 
 SEED = "--frandom-seed"
+FAST = "--Ofast-compile"
 COMPRESS_BY_DEFAULT = Release(13, 0)
 COMPRESS_SINCE = Release(12, 8)
 """``--compress-mode`` came with nvcc 12.8 (CUDA 12.8 release notes); what it makes needs a driver of 12.4."""
@@ -54,9 +55,10 @@ def host_options(options: SourceOptions, *, facts: Facts) -> tuple[str, ...]:
     return (*std, *includes, *defines, *(options.flags.c if is_c else options.flags.cxx))
 
 
-def profile_options(project: Project) -> tuple[str, ...]:
-    """Return what the project's profile adds to nvcc's options."""
-    return {"release": (), "dev": ("-Ofc=max",), "debug": ("-g", "-G")}[project.profile]
+def profile_options(project: Project, *, lacks: Collection[str]) -> tuple[str, ...]:
+    """Return what the project's profile adds to the options of an nvcc that ``lacks`` some of an older one's."""
+    quick = () if FAST in lacks else ("-Ofc=max",)
+    return {"release": (), "dev": quick, "debug": ("-g", "-G")}[project.profile]
 
 
 def compress_options(project: Project, *, release: Release) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _CODE = re.compile(r"^sm_(\d{2,3})\s*$", re.MULTILINE | re.ASCII)
 _PTXAS_TARGET = re.compile(r"\bsm_(\d+)([af])\b")
 
 
-YOUNG_OPTIONS = ("--frandom-seed",)
+YOUNG_OPTIONS = ("--frandom-seed", "--Ofast-compile")
 """Options that builds give where nvcc has them: 12.5 does not have the seed, 13.0 does."""
 
 # Where libraries of a toolkit lie. Wheels have no lib64, though the nvcc of 13.0 looks for it.
