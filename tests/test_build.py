@@ -366,6 +366,20 @@ sources = ["_native.pyx"]
         assert one.read(name) == two.read(name), name
 
 
+def test_threads_of_nvcc_in_a_folder_with_a_space(
+    make_project: MakeProject, bare_environment: Mapping[str, str]
+) -> None:
+    """nvcc with several threads looks for its temporary files in vain there, where it is told the whole path."""
+    table = TABLE.replace('"80"', '"80", "90"') + '[[tool.setuptools-cuda.library]]\nname = "k"\nsources = ["k.cu"]\n'
+    files = {"pyproject.toml": f'{table}install = "lib"\n', "k.cu": "__global__ void k(int* x) { *x = 1; }\n"}
+    variables = {**bare_environment, "NVCC_THREADS": "2"}
+    odd, plain = make_project(files, "a folder with 'spaces'"), make_project(files, "plain")
+    one, two = (Built(make_request(root, variables)) for root in (odd, plain))
+    assert list(one.result.files)
+    for name in one.result.files:
+        assert one.read(name) == two.read(name), name
+
+
 def test_builds_of_one_folder_at_once_wait_for_each_other(project: Path, bare_environment: Mapping[str, str]) -> None:
     outcomes: list[object] = []
 

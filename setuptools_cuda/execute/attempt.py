@@ -30,6 +30,9 @@ _SELDOM, _OFTEN = 0.25, 0.05
 _NEAR = 4
 
 
+_ODD = frozenset(" \t\n'\"\\$`&;|<>()*?[]{}#~!")
+"""Characters that a shell takes for more than themselves."""
+
 _HERE = "/proc/self/cwd"
 """The working folder under a name that is the same in any: cicc writes $PWD into LTO-IR, where it leads there."""
 
@@ -50,11 +53,13 @@ class Attempt:
         self.kind = self.spec["kind"][0]
         self.codes = self.spec["codes"]
         self.outputs = list(zip(self.spec["roles"], self.spec["files"], strict=True))
-        self.scratch = os.path.abspath(f"{build}/scratch/{name}-{os.getpid()}")  # noqa: PTH100 - pathlib is slow to import
+        self._folder = f"{name}-{os.getpid()}"
+        self.scratch = os.path.abspath(f"{build}/scratch/{self._folder}")  # noqa: PTH100 - pathlib is slow to import
         suffix = os.path.splitext(self.spec["files"][0])[1]  # noqa: PTH122 - the same
         self.made = f"{self.scratch}/out{suffix}"
         self.keep = f"{self.scratch}/keep"
         self.is_launched = "launched" in self.spec
+        self.temporary = ""
         self.started = started
         self.mark = 0
 
@@ -74,7 +79,8 @@ class Attempt:
             self._start_afresh()
             # A launcher may start a server that outlives this job, and its scratch folder.
             if not self.is_launched:
-                os.putenv("TMPDIR", self.scratch)
+                self.temporary = self.scratch if _is_plain(self.scratch) else f"{self.build}/scratch/{self._folder}"
+                os.putenv("TMPDIR", self.temporary)
             if any(role == "ltoir" for role, _ in self.outputs) and os.path.isdir(_HERE):  # noqa: PTH112 - pathlib is slow to import
                 os.putenv("PWD", _HERE)
             return self._work()
@@ -152,7 +158,8 @@ class Attempt:
     def _run_beside_others(self) -> tuple[Ended, int]:
         parallel, memory, asked, last = (int(number) for number in self.run["bounds"])
         ledger = Ledger(f"{self.build}/ledger", parallel=parallel, memory=memory, last_threads=last)
-        most = len(self.codes) if self.kind == "cuda" else 1
+        # With several threads nvcc does not find its own temporary files in a folder with a space in its name.
+        most = len(self.codes) if self.kind == "cuda" and _is_plain(self.temporary) else 1
         need, together = (int(number) for number in self.run.get(f"need {self.name}", ["0", "0"]))
         threads = ledger.enter(
             need=need,
@@ -241,6 +248,10 @@ class Attempt:
             write_beside(f"{self.build}/failures/{self.name}", data)
         except OSError as error:
             sys.stdout.write(f"{output}\n{self.spec['title'][0]}: {error}\n")
+
+
+def _is_plain(path: str) -> bool:
+    return _ODD.isdisjoint(path)
 
 
 def check_link(done: Ended) -> str:
