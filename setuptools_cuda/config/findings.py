@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from setuptools_cuda.errors import Code, Problem
 
+_SLIP = 0.75
+"""What a word and its misspelling have in common, at the least."""
 _TELLING = 4
 """Letters of a word that are its beginning rather than chance."""
 
@@ -53,7 +55,10 @@ def suggest(word: str, *, known: Iterable[str], prefix: str = "") -> tuple[str, 
     """Return the line "did you mean ...?" for the nearest of ``known``, shown after ``prefix``, or nothing."""
     stem = word.removesuffix("s").removesuffix("S")
     longer = [one for one in known if len(stem) >= _TELLING and one.startswith(stem)]
-    close = sorted(longer, key=len) or difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    # A slip of the finger is nearer than a beginning that is common to several words.
+    slip = difflib.get_close_matches(word, near, n=1, cutoff=_SLIP)
+    close = slip or sorted(longer, key=len) or near
     return (f"did you mean {prefix + close[0]!r}?",) if close else ()
 
 
